@@ -1,0 +1,1 @@
+"""Callgate guards an agent's tool calls with policies written as code."""
