@@ -1,0 +1,80 @@
+# The front door: each step makes what it needs first. Everything is installed into .venv, nothing beside it.
+PYTHON  ?= python3.11
+PROFILE ?= release
+VENV    := .venv
+BIN     := $(CURDIR)/$(VENV)/bin
+CHECKED := python/callgate $(wildcard .ci/*.py)
+
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PATH := $(BIN):$(PATH)
+
+INSTALLED := $(VENV)/.installed
+BUILT     := $(VENV)/.built-$(PROFILE)
+RUST      := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build test test-rust test-python lint lint-rust lint-python bench demo package-check ci pins clean
+# The steps share one cargo target folder and one virtual environment.
+.NOTPARALLEL:
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+	@echo "  PYTHON=... chooses the interpreter for $(VENV) (3.11 or newer), PROFILE=dev builds faster code-to-run cycles"
+
+setup: build ## make .venv with the pinned tools and build callgate into it
+
+$(INSTALLED): requirements-dev.txt
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "callgate needs Python 3.11 or newer, and \`$(PYTHON)\` is not: name one with \`make PYTHON=/path/to/python3\`" >&2; exit 2; }
+	@command -v cargo >/dev/null || { echo "callgate needs Rust 1.88 or newer: \`cargo\` is not on the PATH" >&2; exit 2; }
+	"$(PYTHON)" -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+build: $(BUILT) ## build the extension into .venv (PROFILE=release, or dev for a faster build)
+
+$(BUILT): $(INSTALLED) $(RUST)
+	$(BIN)/maturin develop --quiet --profile $(PROFILE)
+	@rm -f $(VENV)/.built-* && touch $@
+
+test: test-rust test-python ## cargo test, pytest, doc examples, and the code blocks of README and docs
+
+test-rust: ## cargo test alone
+	cargo test --workspace --locked
+
+test-python: build ## pytest alone, doc examples and code blocks of the documents included
+	$(BIN)/python -m pytest
+
+lint: lint-rust lint-python ## formatting, lints, types, layers, and the rules of the house
+
+lint-rust: ## rustfmt, clippy, and who may depend on whom among the crates
+	@.ci/cargo-part fmt rustfmt -- cargo fmt --all --check
+	@.ci/cargo-part clippy clippy -- cargo clippy --workspace --all-targets --locked -- -D warnings
+
+lint-python: build ## ruff, mypy, import-linter, stubtest, and the rules of the house
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(CHECKED)
+	@if [ -f python/callgate/_core.pyi ]; then set -x; $(BIN)/stubtest callgate._core; fi
+	$(BIN)/lint-imports
+	$(BIN)/python .ci/check_crates.py
+	$(BIN)/python .ci/check_files.py
+
+bench: build ## time callgate against its baselines in one run, and print the ratios
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt
+	PYTHONPATH=tests $(BIN)/python -m bench
+
+demo: setup ## judge a recorded looping run and tell what was stopped, and why
+	@$(BIN)/callgate demo
+
+package-check: build ## install from the folder and from the sdist into fresh environments, and look for the packs
+	$(BIN)/python .ci/check_package.py
+
+ci: ## all that has to pass before a change lands
+	bash .ci/run
+
+pins: ## resolve requirements-dev.in into requirements-dev.txt anew
+	PYTHON="$(PYTHON)" .ci/pins
+
+clean: ## remove .venv and everything built
+	rm -rf $(VENV) target dist python/callgate/_core*.so

@@ -1,0 +1,1 @@
+"""Policies: YAML text in, one resolved document with positions out."""
