@@ -1,0 +1,9 @@
+//! JSON text in and out. Reading is exact: what two texts mean differently, two values hold differently.
+mod error;
+mod read;
+mod string;
+mod write;
+
+pub use error::{ReadError, ReadErrorKind};
+pub use read::{read_json, read_json_with, ReadLimits};
+pub use write::{to_json, write_json};
