@@ -20,9 +20,11 @@ def name_faults(files: Iterable[str]) -> list[str]:
     faults = []
     for file in files:
         path = PurePosixPath(file)
-        words = [*path.parts[:-1], path.name.split(".")[0]]
-        found = {word for part in words for word in part.lower().replace("-", "_").split("_")} & SAYS_NOTHING
-        faults += [f"{file}: `{word}` says nothing: name the file after its one subject" for word in sorted(found)]
+        for part in (*path.parts[:-1], path.name.partition(".")[0]):
+            # `common_prefix` says what it is about, `prefix_common` and `common` do not.
+            word = part.lower().replace("-", "_").rpartition("_")[2]
+            if word in SAYS_NOTHING:
+                faults.append(f"{file}: `{word}` says nothing: name the file after its one subject")
     return faults
 
 
