@@ -1,5 +1,5 @@
 # The front door: each step makes what it needs first. Everything is installed into .venv, nothing beside it.
-PYTHON  ?= python3.11
+PYTHON  ?= $(shell command -v python3.11 || command -v python3 || echo python3.11)
 PROFILE ?= release
 VENV    := .venv
 BIN     := $(CURDIR)/$(VENV)/bin
@@ -25,7 +25,7 @@ setup: build ## make .venv with the pinned tools and build callgate into it
 
 $(INSTALLED): requirements-dev.txt
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-	  echo "callgate needs Python 3.11 or newer, and \`$(PYTHON)\` is not: name one with \`make PYTHON=/path/to/python3\`" >&2; exit 2; }
+	  echo "callgate needs Python 3.11 or newer, and \`$(PYTHON)\` is not: \`make PYTHON=/path/to/python3\` names one" >&2; exit 2; }
 	@command -v cargo >/dev/null || { echo "callgate needs Rust 1.88 or newer: \`cargo\` is not on the PATH" >&2; exit 2; }
 	"$(PYTHON)" -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
