@@ -9,3 +9,5 @@
         clippy::arithmetic_side_effects
     )
 )]
+
+pub mod batch;

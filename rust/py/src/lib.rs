@@ -1,8 +1,11 @@
 //! The border between the core and Python: values in, verdicts out. The only crate that names PyO3.
+mod batch;
+
 use pyo3::prelude::*;
 
 /// The compiled part of callgate.
 #[pymodule]
-fn _core(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    batch::register(module)?;
     Ok(())
 }
