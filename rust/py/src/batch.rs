@@ -1,9 +1,9 @@
 //! `callgate.batch.scan` at the border: copies integer buffers in, runs the core without the GIL, copies columns out.
-use callgate_core::batch::{scan, RowColumns, Scan, ScanOptions, SessionStats, Totals};
+use callgate_core::batch::{scan, RowColumns, Scan, ScanOptions, SessionColumn, SessionStats, Totals};
 use pyo3::buffer::{Element, ElementType, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyMemoryView, PySlice};
 use std::num::NonZeroUsize;
 
 /// Column name to the bytes of the column.
@@ -41,7 +41,7 @@ fn batch_scan<'py>(
     };
     let options = ScanOptions { window, max_period, laps, rows, threads, hash_key };
     let symbols = copied(py, &symbols)?;
-    let sessions = copied(py, &sessions)?;
+    let sessions = session_column(py, &sessions)?;
     let found = py
         .detach(move || scan(&symbols, &sessions, &options))
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -50,40 +50,86 @@ fn batch_scan<'py>(
     Ok((session_columns(py, &sessions)?, totals_dict(py, &totals)?, rows))
 }
 
-/// The one copy of a column, each value widened to 64 bits; negative ones keep their sign, so equal stays equal.
+/// Calls `$append` with the typed buffer and a conversion to 64 bits; negative values keep their sign, so that equal
+/// stays equal.
+macro_rules! each_integer_type {
+    ($py:ident, $part:ident, $append:ident, $column:ident) => {{
+        let buffer = PyUntypedBuffer::get($part)?;
+        match ElementType::from_format(buffer.format()) {
+            ElementType::UnsignedInteger { bytes: 8 } => $append($py, typed(buffer)?, $column, |value: u64| value),
+            ElementType::UnsignedInteger { bytes: 4 } => {
+                $append($py, typed(buffer)?, $column, |value: u32| value.into())
+            }
+            ElementType::UnsignedInteger { bytes: 2 } => {
+                $append($py, typed(buffer)?, $column, |value: u16| value.into())
+            }
+            ElementType::UnsignedInteger { bytes: 1 } => {
+                $append($py, typed(buffer)?, $column, |value: u8| value.into())
+            }
+            ElementType::SignedInteger { bytes: 8 } => $append($py, typed(buffer)?, $column, |value: i64| value as u64),
+            ElementType::SignedInteger { bytes: 4 } => $append($py, typed(buffer)?, $column, |value: i32| value as u64),
+            ElementType::SignedInteger { bytes: 2 } => $append($py, typed(buffer)?, $column, |value: i16| value as u64),
+            ElementType::SignedInteger { bytes: 1 } => $append($py, typed(buffer)?, $column, |value: i8| value as u64),
+            _ => Err(PyTypeError::new_err("a column must hold integers")),
+        }
+    }};
+}
+
+fn typed<T: Element>(buffer: PyUntypedBuffer) -> PyResult<PyBuffer<T>> {
+    buffer.into_typed().map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The one copy of the symbols: the core reads them without the GIL.
 fn copied(py: Python<'_>, parts: &[Bound<'_, PyAny>]) -> PyResult<Vec<u64>> {
     let mut column = Vec::new();
+    let target = &mut column;
     for part in parts {
-        let buffer = PyUntypedBuffer::get(part)?;
-        match ElementType::from_format(buffer.format()) {
-            ElementType::UnsignedInteger { bytes: 8 } => append(py, buffer, &mut column, |value: u64| value),
-            ElementType::UnsignedInteger { bytes: 4 } => append(py, buffer, &mut column, |value: u32| value.into()),
-            ElementType::UnsignedInteger { bytes: 2 } => append(py, buffer, &mut column, |value: u16| value.into()),
-            ElementType::UnsignedInteger { bytes: 1 } => append(py, buffer, &mut column, |value: u8| value.into()),
-            ElementType::SignedInteger { bytes: 8 } => append(py, buffer, &mut column, |value: i64| value as u64),
-            ElementType::SignedInteger { bytes: 4 } => append(py, buffer, &mut column, |value: i32| value as u64),
-            ElementType::SignedInteger { bytes: 2 } => append(py, buffer, &mut column, |value: i16| value as u64),
-            ElementType::SignedInteger { bytes: 1 } => append(py, buffer, &mut column, |value: i8| value as u64),
-            _ => Err(PyTypeError::new_err("a column must hold integers")),
-        }?;
+        each_integer_type!(py, part, append_symbols, target)?;
     }
     Ok(column)
 }
 
-fn append<T: Element>(
+fn append_symbols<T: Element>(
     py: Python<'_>,
-    buffer: PyUntypedBuffer,
+    buffer: PyBuffer<T>,
     column: &mut Vec<u64>,
     widen: impl Fn(T) -> u64,
 ) -> PyResult<()> {
-    let typed: PyBuffer<T> = buffer.into_typed().map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let values = typed.to_vec(py)?.into_iter().map(widen);
+    let values = buffer.to_vec(py)?.into_iter().map(widen);
     if column.is_empty() {
         // collecting takes over the memory of a 64-bit column
         *column = values.collect();
     } else {
         column.extend(values);
     }
+    Ok(())
+}
+
+/// Rows copied at a time where the copy is read at once, so that it stays in the nearest caches.
+const ROWS_AT_A_TIME: usize = 8192;
+
+/// The sessions as stretches of equal neighbours; the column itself is never copied as a whole.
+fn session_column(py: Python<'_>, parts: &[Bound<'_, PyAny>]) -> PyResult<SessionColumn> {
+    let mut column = SessionColumn::default();
+    let target = &mut column;
+    for part in parts {
+        let view = PyMemoryView::from(part)?;
+        for start in (0..view.len()?).step_by(ROWS_AT_A_TIME) {
+            let rows = PySlice::new(py, start as isize, start.saturating_add(ROWS_AT_A_TIME) as isize, 1);
+            let part = &view.get_item(rows)?;
+            each_integer_type!(py, part, append_sessions, target)?;
+        }
+    }
+    Ok(column)
+}
+
+fn append_sessions<T: Element>(
+    py: Python<'_>,
+    buffer: PyBuffer<T>,
+    column: &mut SessionColumn,
+    widen: impl Fn(T) -> u64,
+) -> PyResult<()> {
+    column.extend(&buffer.to_vec(py)?, |value| widen(*value));
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use super::threads::RowColumnsMut;
 const LANES: usize = 8;
 /// Stands before the first row: equal to no id.
 const NOTHING: u32 = u32::MAX;
-/// A need that no run reaches, for lags that only fill the last lanes.
+/// A limit that no run exceeds, for lags that only fill the last lanes.
 const NEVER: i32 = i32::MAX;
 
 /// What the cycle pass found in one session.
@@ -19,11 +19,18 @@ pub(super) struct Cycles {
     pub(super) first: Option<(u32, u32)>,
 }
 
-/// Counters of all lags, the longest lag first: then the rows before a row line up with them in memory.
+/// Counters of eight neighbouring lags, the longest first: then the rows before a row line up with them in memory.
+#[derive(Clone, Copy)]
+struct Lanes {
+    runs: [i32; LANES],
+    /// A run above its limit is a cycle: (laps − 1)·p − 1.
+    limits: [i32; LANES],
+}
+
+/// Counters of all lags, the longest first.
 #[derive(Default)]
 pub(super) struct Lags {
-    runs: Vec<[i32; LANES]>,
-    needs: Vec<[i32; LANES]>,
+    lanes: Vec<Lanes>,
 }
 
 /// How many entries must stand before a session's ids for periods up to `max_period`.
@@ -36,23 +43,37 @@ pub(super) fn pad() -> u32 {
     NOTHING
 }
 
+impl Lanes {
+    /// Advances the counters by one row; negative if any is above its limit.
+    #[inline(always)]
+    fn advance(&mut self, before: &[u32; LANES], id: u32) -> i32 {
+        let mut above = 0;
+        for ((run, limit), other) in self.runs.iter_mut().zip(&self.limits).zip(before) {
+            // all ones where equal, so that the lanes need no branch
+            let equal = i32::from(*other == id).wrapping_neg();
+            *run = run.wrapping_sub(equal) & equal;
+            // both are non-negative: the difference is negative exactly when the run is longer
+            above |= limit.wrapping_sub(*run);
+        }
+        above
+    }
+}
+
 impl Lags {
     fn reset(&mut self, max_period: u32, laps: u32) {
-        let lags = padding(max_period);
-        let need = |lag: usize| {
-            let rows = (lag as u64).saturating_mul(u64::from(laps.saturating_sub(1)));
+        let limit = |lag: usize| {
+            let rows = (lag as u64).saturating_mul(u64::from(laps.saturating_sub(1))).saturating_sub(1);
             if lag > max_period as usize {
                 NEVER
             } else {
                 i32::try_from(rows).unwrap_or(NEVER)
             }
         };
-        self.runs.clear();
-        self.runs.resize(lags / LANES, [0; LANES]);
-        self.needs.clear();
-        let mut lag = lags;
+        self.lanes.clear();
+        let mut lag = padding(max_period);
         while lag > 0 {
-            self.needs.push(std::array::from_fn(|lane| need(lag.saturating_sub(lane))));
+            let limits = std::array::from_fn(|lane| limit(lag.saturating_sub(lane)));
+            self.lanes.push(Lanes { runs: [0; LANES], limits });
             lag = lag.saturating_sub(LANES);
         }
     }
@@ -60,42 +81,45 @@ impl Lags {
     /// `padded` is [`padding`] times [`pad`], then the session's ids.
     pub(super) fn scan(&mut self, padded: &[u32], max_period: u32, laps: u32, rows: &mut RowColumnsMut<'_>) -> Cycles {
         self.reset(max_period, laps);
-        let lags = padding(max_period);
         let mut found = Cycles::default();
-        // i: the row's position in the session
-        for (i, rows_here) in padded.windows(lags.saturating_add(1)).enumerate() {
-            let Some((id, before)) = rows_here.split_last() else { break };
-            if !self.advance(before, *id) {
-                continue;
+        if let [lanes] = self.lanes.as_mut_slice() {
+            // few lags, the usual case: their counters stay in registers
+            let mut own = *lanes;
+            for (i, here) in padded.windows(LANES.saturating_add(1)).enumerate() {
+                let (Some(before), Some(id)) = (here.first_chunk(), here.last()) else { break };
+                if own.advance(before, *id) < 0 {
+                    found.note(i, smallest_period(&[own]), rows);
+                }
             }
-            let period = self.smallest_period();
-            found.rows = found.rows.saturating_add(1);
-            found.first.get_or_insert((i as u32, period));
-            if let Some(cell) = rows.period.get_mut(i) {
-                *cell = period;
+            return found;
+        }
+        for (i, here) in padded.windows(padding(max_period).saturating_add(1)).enumerate() {
+            let Some((id, before)) = here.split_last() else { break };
+            let (chunks, _) = before.as_chunks();
+            let mut above = 0;
+            for (lanes, before) in self.lanes.iter_mut().zip(chunks) {
+                above |= lanes.advance(before, *id);
+            }
+            if above < 0 {
+                found.note(i, smallest_period(&self.lanes), rows);
             }
         }
         found
     }
+}
 
-    /// Advances every counter by one row; true if any has reached its need.
-    #[inline]
-    fn advance(&mut self, before: &[u32], id: u32) -> bool {
-        let mut reached = 0;
-        let (chunks, _) = before.as_chunks::<LANES>();
-        for ((runs, needs), earlier) in self.runs.iter_mut().zip(&self.needs).zip(chunks) {
-            for ((run, need), other) in runs.iter_mut().zip(needs).zip(earlier) {
-                // all ones where equal, so that the lanes need no branch
-                let equal = i32::from(*other == id).wrapping_neg();
-                *run = run.wrapping_sub(equal) & equal;
-                reached |= i32::from(*run >= *need);
-            }
+impl Cycles {
+    /// `i`: the row's position in the session.
+    fn note(&mut self, i: usize, period: u32, rows: &mut RowColumnsMut<'_>) {
+        self.rows = self.rows.saturating_add(1);
+        self.first.get_or_insert((i as u32, period));
+        if let Some(cell) = rows.period.get_mut(i) {
+            *cell = period;
         }
-        reached != 0
     }
+}
 
-    fn smallest_period(&self) -> u32 {
-        let lanes = self.runs.as_flattened().iter().zip(self.needs.as_flattened()).rev();
-        lanes.zip(1u32..).find(|((run, need), _)| run >= need).map_or(0, |(_, lag)| lag)
-    }
+fn smallest_period(lanes: &[Lanes]) -> u32 {
+    let lags = lanes.iter().flat_map(|lanes| lanes.runs.iter().zip(&lanes.limits));
+    lags.rev().zip(1u32..).find(|((run, limit), _)| run > limit).map_or(0, |(_, lag)| lag)
 }

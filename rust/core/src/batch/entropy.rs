@@ -4,8 +4,8 @@
 //! Σ c·log2 c changes as rows enter and leave. Each term is rounded once to 2^-32 bits and then added and taken away
 //! as an integer, so after any number of rows the sum equals the one computed afresh.
 
-/// Counts whose steps are looked up; larger ones are computed.
-const TABLE: usize = 2048;
+/// Counts below this are looked up, larger ones computed. The table takes 8 bytes a count, so 8 MiB at most.
+const TABLE: u32 = 1 << 20;
 const ONE: f64 = 4_294_967_296.0;
 
 /// c·log2 c in units of 2^-32 bits.
@@ -14,34 +14,40 @@ fn weight(count: u32) -> i128 {
     (count * count.log2() * ONE).round() as i128
 }
 
-/// `weight(count) - weight(count - 1)`; at most 34 bits of value, so it fits an `i64`.
-fn computed_step(count: u32) -> i64 {
-    weight(count).wrapping_sub(weight(count.saturating_sub(1))) as i64
-}
-
-/// What a count adds to Σ c·log2 c when it goes up by one.
-pub(super) struct Steps {
+/// c·log2 c of the counts that occur.
+#[derive(Default)]
+pub(super) struct Weights {
+    /// Fits an `i64`: 2^20·20·2^32 is below 2^57.
     table: Vec<i64>,
 }
 
-impl Steps {
-    pub(super) fn new() -> Self {
-        Self { table: (0..TABLE as u32).map(computed_step).collect() }
+impl Weights {
+    /// Makes lookups of counts up to `highest` cheap.
+    pub(super) fn cover(&mut self, highest: u32) {
+        let known = self.table.len() as u32;
+        self.table.extend((known..=highest).take_while(|count| *count < TABLE).map(|count| weight(count) as i64));
     }
 
     /// The growth of c·log2 c from `count - 1` to `count`, in 2^-32 bits.
     #[inline]
     pub(super) fn step(&self, count: u32) -> i64 {
-        match self.table.get(count as usize) {
-            Some(step) => *step,
-            None => computed_step(count),
+        let below = count.saturating_sub(1);
+        match (self.table.get(below as usize), self.table.get(count as usize)) {
+            (Some(before), Some(after)) => after.wrapping_sub(*before),
+            // the slope is log2 c + 1.44 at most, so at most 33 bits before the point
+            _ => weight(count).wrapping_sub(weight(below)) as i64,
         }
     }
-}
 
-/// Σ c·log2 c over whole counts, in 2^-32 bits.
-pub(super) fn weight_sum(counts: &[u32]) -> i128 {
-    counts.iter().filter(|count| **count > 1).fold(0, |sum, count| sum.wrapping_add(weight(*count)))
+    /// Σ c·log2 c over whole counts, in 2^-32 bits.
+    pub(super) fn sum(&self, counts: &[u32]) -> i128 {
+        counts.iter().fold(0i128, |sum, count| {
+            sum.wrapping_add(match self.table.get(*count as usize) {
+                Some(weight) => i128::from(*weight),
+                None => weight(*count),
+            })
+        })
+    }
 }
 
 /// Turns Σ c·log2 c of a fixed number of rows into bits.

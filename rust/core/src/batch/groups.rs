@@ -1,7 +1,50 @@
 //! Brings the rows of each session together, and per-row results back to the order of the input.
 use super::symbols::SymbolIds;
-use super::RowColumns;
+use super::{RowColumns, MAX_ROWS};
 use std::borrow::Cow;
+
+/// Neighbouring rows of one session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    session: u64,
+    rows: u32,
+}
+
+/// A column of sessions, held as its stretches: a few bytes where sessions are adjacent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionColumn {
+    pub(super) stretches: Vec<Stretch>,
+    rows: usize,
+}
+
+impl SessionColumn {
+    /// Appends a part of the column; `session` reads a value of it.
+    pub fn extend<T>(&mut self, part: &[T], session: impl Fn(&T) -> u64) {
+        for stretch in part.chunk_by(|a, b| session(a) == session(b)) {
+            let Some(value) = stretch.first().map(&session) else { continue };
+            self.rows = self.rows.saturating_add(stretch.len());
+            // a longer column is refused before anything reads this
+            let rows = stretch.len().min(MAX_ROWS) as u32;
+            match self.stretches.last_mut() {
+                Some(last) if last.session == value => last.rows = last.rows.saturating_add(rows),
+                _ => self.stretches.push(Stretch { session: value, rows }),
+            }
+        }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+}
+
+impl From<&[u64]> for SessionColumn {
+    fn from(sessions: &[u64]) -> Self {
+        let mut column = Self::default();
+        column.extend(sessions, |session| *session);
+        column
+    }
+}
 
 /// One session inside [`Grouped::symbols`].
 #[derive(Clone, Copy)]
@@ -19,35 +62,25 @@ pub(super) struct Grouped<'a> {
 }
 
 /// Groups `symbols` by session. Where sessions are adjacent in the input already, nothing is copied.
-pub(super) fn group<'a>(symbols: &'a [u64], sessions: &[u64], hash_key: u64) -> Grouped<'a> {
+pub(super) fn group<'a>(symbols: &'a [u64], stretches: &[Stretch], hash_key: u64) -> Grouped<'a> {
     let mut ids = SymbolIds::new(hash_key);
     let mut groups: Vec<Group> = Vec::new();
-    // (session id, rows) of each stretch of equal neighbours
-    let mut stretches: Vec<(u32, u32)> = Vec::new();
-    let mut adjacent = true;
-    for stretch in sessions.chunk_by(|a, b| a == b) {
-        let Some(session) = stretch.first() else { continue };
-        let rows = stretch.len() as u32;
-        let id = ids.id(*session);
-        match groups.get_mut(id as usize) {
-            Some(group) => {
-                group.rows = group.rows.saturating_add(rows);
-                adjacent = false;
-            }
-            None => groups.push(Group { session: *session, rows }),
+    for stretch in stretches {
+        match groups.get_mut(ids.id(stretch.session) as usize) {
+            Some(group) => group.rows = group.rows.saturating_add(stretch.rows),
+            None => groups.push(Group { session: stretch.session, rows: stretch.rows }),
         }
-        stretches.push((id, rows));
     }
-    if adjacent {
+    if groups.len() == stretches.len() {
         return Grouped { symbols: Cow::Borrowed(symbols), groups, order: None };
     }
-    let order = order(&groups, &stretches, symbols.len());
+    let order = order(&groups, stretches, &mut ids, symbols.len());
     let gathered = order.iter().map(|row| symbols.get(*row as usize).copied().unwrap_or_default()).collect();
     Grouped { symbols: Cow::Owned(gathered), groups, order: Some(order) }
 }
 
 /// Input rows in grouped order: a counting sort by session, stretch by stretch.
-fn order(groups: &[Group], stretches: &[(u32, u32)], rows: usize) -> Vec<u32> {
+fn order(groups: &[Group], stretches: &[Stretch], ids: &mut SymbolIds, rows: usize) -> Vec<u32> {
     let mut next: Vec<usize> = Vec::with_capacity(groups.len());
     let mut start = 0usize;
     for group in groups {
@@ -56,10 +89,10 @@ fn order(groups: &[Group], stretches: &[(u32, u32)], rows: usize) -> Vec<u32> {
     }
     let mut order = vec![0u32; rows];
     let mut row = 0u32;
-    for (id, rows) in stretches {
-        let end = row.saturating_add(*rows);
-        if let Some(next) = next.get_mut(*id as usize) {
-            let to = next.saturating_add(*rows as usize);
+    for stretch in stretches {
+        let end = row.saturating_add(stretch.rows);
+        if let Some(next) = next.get_mut(ids.id(stretch.session) as usize) {
+            let to = next.saturating_add(stretch.rows as usize);
             for (cell, row) in order.get_mut(*next..to).unwrap_or_default().iter_mut().zip(row..end) {
                 *cell = row;
             }

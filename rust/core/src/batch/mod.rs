@@ -15,6 +15,7 @@ mod window;
 use std::fmt;
 use std::num::NonZeroUsize;
 
+pub use groups::{SessionColumn, Stretch};
 pub use session::SessionStats;
 
 /// Most rows of one scan; counters of rows are 32-bit and signed inside.
@@ -145,16 +146,16 @@ impl ScanOptions {
     }
 }
 
-/// Scans rows `(symbols[i], sessions[i])`.
+/// Scans rows of which the i-th has the i-th symbol and the i-th session.
 ///
-/// Beside the input it holds 64 bytes a session and, per thread, 4 bytes a row plus at most 36 bytes a distinct symbol
-/// of the session at hand. Interleaved sessions cost 20 bytes a row more, row columns 17 (34 if interleaved).
+/// Beside its arguments it holds 64 bytes a session, and per thread, for the session at hand, 4 bytes a row and at most
+/// 52 bytes a distinct symbol. Interleaved sessions cost 12 bytes a row more; row columns 17, or 34 if interleaved.
 ///
 /// # Errors
 /// [`ScanError`] when the columns differ in length or an option is out of range.
-pub fn scan(symbols: &[u64], sessions: &[u64], options: &ScanOptions) -> Result<Scan, ScanError> {
-    options.check(symbols.len(), sessions.len())?;
-    let grouped = groups::group(symbols, sessions, options.hash_key);
+pub fn scan(symbols: &[u64], sessions: &SessionColumn, options: &ScanOptions) -> Result<Scan, ScanError> {
+    options.check(symbols.len(), sessions.rows())?;
+    let grouped = groups::group(symbols, &sessions.stretches, options.hash_key);
     let (stats, rows) = threads::run(&grouped, options);
     let rows = options.rows.then(|| grouped.in_input_order(rows));
     let totals = Totals::of(&stats);

@@ -1,6 +1,6 @@
 //! Scans one session: numbers its symbols, then looks for cycles, then slides the window.
 use super::cycles::{pad, padding, Lags};
-use super::entropy::{weight_sum, Bits, Steps};
+use super::entropy::{Bits, Weights};
 use super::symbols::SymbolIds;
 use super::threads::RowColumnsMut;
 use super::window::WindowCounts;
@@ -40,7 +40,7 @@ pub(super) struct Scratch {
     counts: Vec<u32>,
     lags: Lags,
     window: WindowCounts,
-    steps: Steps,
+    weights: Weights,
 }
 
 impl Scratch {
@@ -51,7 +51,7 @@ impl Scratch {
             counts: Vec::new(),
             lags: Lags::default(),
             window: WindowCounts::default(),
-            steps: Steps::new(),
+            weights: Weights::default(),
         }
     }
 
@@ -68,12 +68,13 @@ impl Scratch {
         let max_period = options.max_period.min(calls.checked_div(options.laps).unwrap_or(0));
         self.number(symbols, padding(max_period), rows);
         let distinct = self.symbols.len();
+        self.weights.cover(self.counts.iter().copied().max().unwrap_or(0));
         let ids = self.padded.get(padding(max_period)..).unwrap_or_default();
         let cycles = match max_period {
             0 => Default::default(),
             _ => self.lags.scan(&self.padded, max_period, options.laps, rows),
         };
-        let windowed = self.window.scan(ids, distinct, options.window, &self.steps, rows);
+        let windowed = self.window.scan(ids, distinct, options.window, &self.weights, rows);
         SessionStats {
             session,
             first_row: 0,
@@ -84,7 +85,7 @@ impl Scratch {
             cycles: cycles.rows,
             first_cycle: cycles.first,
             distinct,
-            entropy: Bits::over(calls).entropy(weight_sum(&self.counts)),
+            entropy: Bits::over(calls).entropy(self.weights.sum(&self.counts)),
             min_entropy: windowed.heaviest.map(|weight| Bits::over(options.window).entropy(weight)),
         }
     }
@@ -92,22 +93,22 @@ impl Scratch {
     /// Fills `padded` with ids, `counts` with the whole session's counts, and the repeat column.
     fn number(&mut self, symbols: &[u64], padding: usize, rows: &mut RowColumnsMut<'_>) {
         self.symbols.clear();
+        self.counts.clear();
         self.padded.clear();
         self.padded.resize(padding, pad());
-        self.padded.extend(symbols.iter().map(|symbol| self.symbols.id(*symbol)));
-        self.counts.clear();
-        self.counts.resize(self.symbols.len() as usize, 0);
-        let mut known = 0u32;
+        self.padded.extend(symbols.iter().map(|symbol| {
+            let id = self.symbols.id(*symbol);
+            match self.counts.get_mut(id as usize) {
+                Some(count) => *count = count.wrapping_add(1),
+                None => self.counts.push(1),
+            }
+            id
+        }));
         let ids = self.padded.get(padding..).unwrap_or_default();
-        for (i, id) in ids.iter().enumerate() {
-            if let Some(count) = self.counts.get_mut(*id as usize) {
-                *count = count.wrapping_add(1);
-            }
-            let new = *id == known;
-            known = known.wrapping_add(new.into());
-            if let Some(cell) = rows.repeat.get_mut(i) {
-                *cell = !new;
-            }
+        let mut known = 0u32;
+        for (id, repeat) in ids.iter().zip(rows.repeat.iter_mut()) {
+            *repeat = *id != known;
+            known = known.wrapping_add((*id == known).into());
         }
     }
 }

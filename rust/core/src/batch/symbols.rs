@@ -4,7 +4,9 @@
 //! id equals the number of symbols known before. The table is open addressing with linear probing; a slot holds 32
 //! bits of the hash and the id, so a miss reads one cache line and never the key.
 
-const FIRST_SLOTS: usize = 64;
+const FIRST_SLOTS: usize = 128;
+/// Above this the table only doubles, to spare memory; below it quadruples, to spare moves.
+const LARGE: usize = 1 << 16;
 const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Added to an id in its slot, so that an all-zero slot is an empty one.
 const OCCUPIED: u64 = 1;
@@ -46,7 +48,7 @@ impl SymbolIds {
         let tag = hash & TAG;
         let mask = self.slots.len().wrapping_sub(1);
         let mut at = position(hash) & mask;
-        // ends: at least a quarter of the slots is empty
+        // ends: at least half of the slots are empty
         while let Some(slot) = self.slots.get_mut(at) {
             if *slot == 0 {
                 let id = self.symbols.len();
@@ -75,7 +77,8 @@ impl SymbolIds {
 
     #[cold]
     fn grow(&mut self) {
-        self.set_slots(self.slots.len().saturating_mul(4).max(FIRST_SLOTS));
+        let factor = if self.slots.len() < LARGE { 4 } else { 2 };
+        self.set_slots(self.slots.len().saturating_mul(factor).max(FIRST_SLOTS));
         let mask = self.slots.len().wrapping_sub(1);
         for (id, symbol) in self.symbols.iter().enumerate() {
             let hash = self.hash(*symbol);
@@ -93,7 +96,7 @@ impl SymbolIds {
     fn set_slots(&mut self, count: usize) {
         self.slots.clear();
         self.slots.resize(count, 0);
-        self.room = count.saturating_sub(count >> 2);
+        self.room = count >> 1;
     }
 }
 

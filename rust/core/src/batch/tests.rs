@@ -1,5 +1,9 @@
 use super::*;
 
+fn scan(symbols: &[u64], sessions: &[u64], options: &ScanOptions) -> Result<Scan, ScanError> {
+    super::scan(symbols, &SessionColumn::from(sessions), options)
+}
+
 fn options() -> ScanOptions {
     ScanOptions { window: 4, max_period: 8, laps: 3, rows: true, threads: NonZeroUsize::MIN, hash_key: 7 }
 }
@@ -157,4 +161,14 @@ fn options_out_of_range_are_refused() {
     assert_eq!(refused(ScanOptions { laps: 1, ..options() }), ScanError::Laps);
     let error = scan(&[1], &[], &options()).unwrap_err();
     assert_eq!(error.to_string(), "`symbols` has 1 rows and `sessions` has 0; give one session per symbol");
+}
+
+#[test]
+fn a_session_column_in_parts_equals_the_whole() {
+    let mut parts = SessionColumn::default();
+    for part in [[4i8, 4], [4, -1], [-1, 4]] {
+        parts.extend(&part, |session| *session as u64);
+    }
+    assert_eq!(parts, SessionColumn::from(&[4, 4, 4, u64::MAX, u64::MAX, 4][..]));
+    assert_eq!(parts.rows(), 6);
 }

@@ -1,5 +1,5 @@
 //! Counts, distinct symbols and entropy of the last `window` rows, in constant time per row.
-use super::entropy::{Bits, Steps};
+use super::entropy::{Bits, Weights};
 use super::threads::RowColumnsMut;
 
 /// What the window pass found in one session.
@@ -32,7 +32,7 @@ impl WindowCounts {
         ids: &[u32],
         distinct: u32,
         window: u32,
-        steps: &Steps,
+        weights: &Weights,
         rows: &mut RowColumnsMut<'_>,
     ) -> Windowed {
         self.reset(distinct);
@@ -41,7 +41,7 @@ impl WindowCounts {
         let filling = ids.len().min(window as usize);
         let (first, rest) = ids.split_at_checked(filling).unwrap_or((ids, &[]));
         for (i, id) in first.iter().enumerate() {
-            found.highest_count = found.highest_count.max(self.enter(*id, steps));
+            found.highest_count = found.highest_count.max(self.enter(*id, weights));
             if wanted {
                 self.write(i, &Bits::over((i as u32).saturating_add(1)), rows);
             }
@@ -51,8 +51,8 @@ impl WindowCounts {
         }
         let bits = Bits::over(window);
         for ((leaving, id), i) in ids.iter().zip(rest).zip(filling..) {
-            self.leave(*leaving, steps);
-            found.highest_count = found.highest_count.max(self.enter(*id, steps));
+            self.leave(*leaving, weights);
+            found.highest_count = found.highest_count.max(self.enter(*id, weights));
             found.heaviest = found.heaviest.max(Some(self.weight));
             if wanted {
                 self.write(i, &bits, rows);
@@ -62,18 +62,18 @@ impl WindowCounts {
     }
 
     #[inline]
-    fn enter(&mut self, id: u32, steps: &Steps) -> u32 {
+    fn enter(&mut self, id: u32, weights: &Weights) -> u32 {
         let Some(count) = self.counts.get_mut(id as usize) else { return 0 };
         *count = count.wrapping_add(1);
         self.distinct = self.distinct.wrapping_add(u32::from(*count == 1));
-        self.weight = self.weight.wrapping_add(steps.step(*count).into());
+        self.weight = self.weight.wrapping_add(weights.step(*count).into());
         *count
     }
 
     #[inline]
-    fn leave(&mut self, id: u32, steps: &Steps) {
+    fn leave(&mut self, id: u32, weights: &Weights) {
         let Some(count) = self.counts.get_mut(id as usize) else { return };
-        self.weight = self.weight.wrapping_sub(steps.step(*count).into());
+        self.weight = self.weight.wrapping_sub(weights.step(*count).into());
         self.distinct = self.distinct.wrapping_sub(u32::from(*count == 1));
         *count = count.wrapping_sub(1);
     }
