@@ -166,6 +166,16 @@ class TestTools:
         done = run(TOOLS / "mypy", "--config-file", config, "--cache-dir", os.devnull, "a.py", cwd=tmp_path)
         assert "[no-untyped-def]" in done.stdout, done.stdout
 
+    def test_stubtest_holds_the_stub_against_the_compiled_module(self, root: Path, tmp_path: Path) -> None:
+        package = root / "python" / "callgate"
+        write(tmp_path, {"callgate/__init__.py": "", "callgate/py.typed": ""})
+        write(tmp_path, {"callgate/_core.pyi": "def nothing_of_this_name() -> None: ..."})
+        for compiled in package.glob("_core*.so"):
+            (tmp_path / "callgate" / compiled.name).symlink_to(compiled)
+        done = run(TOOLS / "stubtest", "callgate._core", cwd=tmp_path, PYTHONPATH=".", MYPYPATH=".")
+        told = "error: callgate._core.nothing_of_this_name is not present at runtime"
+        assert (done.returncode, told in done.stdout) == (1, True), done.stdout
+
 
 LIBRARY = """//! A crate whose only purpose is to break a rule.
 {head}
