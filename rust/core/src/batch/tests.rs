@@ -1,3 +1,4 @@
+//! Scans of small columns, with answers worked out by hand.
 use super::*;
 
 fn scan(symbols: &[u64], sessions: &[u64], options: &ScanOptions) -> Result<Scan, ScanError> {
