@@ -11,3 +11,4 @@
 )]
 
 pub mod batch;
+pub mod model;

@@ -1,0 +1,85 @@
+//! The diagnostic codes that the model gives out: one constant, one name and one page each (`docs/diagnostics/`).
+
+/// A code as reports and pages name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Code {
+    /// `CG201`
+    pub id: &'static str,
+    /// `unknown-key`
+    pub name: &'static str,
+}
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $constant:ident = $id:literal $name:literal;)*) => {
+        $($(#[doc = $doc])+ pub const $constant: Code = Code { id: $id, name: $name };)*
+
+        /// Every code of the model, in ascending order.
+        pub const ALL: &[Code] = &[$($constant),*];
+    };
+}
+
+codes! {
+    /// A key that the language does not have in this place.
+    UNKNOWN_KEY = "CG201" "unknown-key";
+    /// A key that must be there is not.
+    MISSING_KEY = "CG202" "missing-key";
+    /// A value of another type than the key takes.
+    WRONG_TYPE = "CG203" "wrong-type";
+    /// A word that is none of those that the key takes.
+    UNKNOWN_WORD = "CG204" "unknown-word";
+    /// A number or text outside its bounds.
+    OUT_OF_RANGE = "CG205" "out-of-range";
+    /// A text that is no duration.
+    BAD_DURATION = "CG206" "bad-duration";
+    /// A text that is no regular expression.
+    BAD_REGEX = "CG207" "bad-regex";
+    /// A `kind` that the language does not have.
+    UNKNOWN_KIND = "CG208" "unknown-kind";
+    /// An `apiVersion` that this release does not read.
+    UNKNOWN_API_VERSION = "CG209" "unknown-api-version";
+    /// A text that is no date or time.
+    BAD_TIME = "CG210" "bad-time";
+    /// A reason that no verdict ever carries.
+    UNKNOWN_REASON = "CG211" "unknown-reason";
+
+    /// A rung of a ladder that can never be reached.
+    UNREACHABLE_RUNG = "CG401" "unreachable-rung";
+    /// A window that is too short for the threshold counted in it.
+    SHORT_WINDOW = "CG402" "short-window";
+    /// A detector that only ever notes.
+    WARN_ONLY = "CG403" "warn-only";
+    /// Two things with one id.
+    DUPLICATE_ID = "CG404" "duplicate-id";
+    /// A required budget that is unlimited without a reason.
+    UNLIMITED_WITHOUT_REASON = "CG405" "unlimited-without-reason";
+    /// A required budget that is not set at all.
+    BUDGET_NOT_SET = "CG406" "budget-not-set";
+    /// A reserve that is larger than the budget it is taken from.
+    RESERVE_TOO_LARGE = "CG407" "reserve-too-large";
+    /// A reserve that no tool may spend.
+    RESERVE_FOR_NOBODY = "CG408" "reserve-for-nobody";
+    /// Retry layers that multiply to more than their cap.
+    RETRY_PRODUCT = "CG409" "retry-product";
+    /// Two retry layers that own the same errors.
+    RETRY_OVERLAP = "CG410" "retry-overlap";
+    /// An entry that is never reached, because an earlier one always matches.
+    SHADOWED_ENTRY = "CG411" "shadowed-entry";
+    /// A cache for a tool that is no read.
+    CACHED_EFFECT = "CG412" "cached-effect";
+    /// A poll that the cache would answer.
+    CACHED_POLL = "CG413" "cached-poll";
+    /// An action that does not exist in the rule's phase.
+    ACTION_OF_OTHER_PHASE = "CG414" "action-of-other-phase";
+    /// A class of errors that is never retried.
+    NEVER_RETRIED = "CG415" "never-retried";
+    /// Keys that exclude each other, or of which one needs the other.
+    CONTRADICTING_KEYS = "CG416" "contradicting-keys";
+    /// A reason that no exception may lift.
+    NOT_LIFTABLE = "CG417" "not-liftable";
+    /// A key that says nothing about this tool's effect.
+    SENSELESS_FOR_EFFECT = "CG418" "senseless-for-effect";
+    /// A value of zero where zero would switch off what is being set.
+    SENSELESS_ZERO = "CG419" "senseless-zero";
+    /// A name that is listed here but not where it would have to be declared.
+    UNDECLARED_FIELD = "CG420" "undeclared-field";
+}

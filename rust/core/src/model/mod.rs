@@ -1,0 +1,91 @@
+//! The policy model: the one place that says what policy documents consist of.
+//!
+//! Each block of keys is declared once ([`declare`]). The declaration gives the Rust type that the engine compiles, the
+//! reader that reports every fault of a document in one pass, and the JSON Schema that editors use; its documentation
+//! comments are the help that policy authors see. What a declaration cannot say (two keys that contradict each other)
+//! is in `check`.
+//!
+//! Every key may be left out unless something is meaningless without it, because files are layers: they are merged by
+//! `extends` before they are compiled. Null means "as if no layer had written this".
+pub mod binding;
+pub mod budgets;
+pub mod cel;
+mod check;
+pub mod codes;
+pub mod data;
+pub(crate) mod declare;
+pub mod detectors;
+pub mod envelope;
+pub mod exception;
+pub mod fallback;
+pub mod fault;
+pub mod guard_test;
+pub mod limit;
+pub mod manifest;
+pub mod numbers;
+pub mod policy;
+pub mod reader;
+pub mod schema;
+mod spelling;
+pub mod texts;
+pub mod times;
+pub(crate) mod words;
+
+pub use check::Stage;
+pub use codes::Code;
+pub use envelope::{GuardBinding, GuardException, GuardPolicy, GuardTest, ToolManifest};
+pub use fault::{Fault, Part, Pointer, Segment, Severity};
+pub use reader::{Model, Named, Reader};
+
+use callgate_value::Value;
+use check::Checked;
+
+/// The kinds of documents, in the order in which pages list them.
+pub const KINDS: &[&str] = &["ToolManifest", "GuardPolicy", "GuardBinding", "GuardException", "GuardTest"];
+
+/// Reads a document of a known kind, and reports every fault in it.
+///
+/// The document comes back even if there are faults, with the faulty places left out, unless too much of it is missing;
+/// it must not be compiled unless no fault is an error.
+#[must_use]
+pub fn read<T: Model + Checked>(document: &Value, stage: Stage) -> (Option<T>, Vec<Fault>) {
+    let mut reader = Reader::default();
+    let read = T::read(document, &mut reader);
+    let mut faults = reader.into_faults();
+    if let Some(read) = &read {
+        read.check(stage, faults.is_empty(), &mut faults);
+    }
+    (read, faults)
+}
+
+/// Every fault of a document of the kind `kind`: of its form, and of its sense as far as one file can tell.
+#[must_use]
+pub fn validate(kind: &str, document: &Value, stage: Stage) -> Vec<Fault> {
+    match kind {
+        "ToolManifest" => read::<ToolManifest>(document, stage).1,
+        "GuardPolicy" => read::<GuardPolicy>(document, stage).1,
+        "GuardBinding" => read::<GuardBinding>(document, stage).1,
+        "GuardException" => read::<GuardException>(document, stage).1,
+        "GuardTest" => read::<GuardTest>(document, stage).1,
+        _ => {
+            let fault =
+                Fault::value(codes::UNKNOWN_KIND, Pointer::default().key("kind"), format!("unknown kind `{kind}`"));
+            vec![fault.hint(spelling::did_you_mean(kind, KINDS))]
+        }
+    }
+}
+
+/// The JSON Schema 2020-12 of a kind of documents, if there is such a kind.
+#[must_use]
+pub fn json_schema(kind: &str) -> Option<serde_json::Value> {
+    let mut defs = schema::Defs::default();
+    let root = match kind {
+        "ToolManifest" => <ToolManifest as Model>::schema(&mut defs),
+        "GuardPolicy" => <GuardPolicy as Model>::schema(&mut defs),
+        "GuardBinding" => <GuardBinding as Model>::schema(&mut defs),
+        "GuardException" => <GuardException as Model>::schema(&mut defs),
+        "GuardTest" => <GuardTest as Model>::schema(&mut defs),
+        _ => return None,
+    };
+    Some(defs.document(kind, root))
+}
