@@ -1,5 +1,6 @@
 //! The border between the core and Python: values in, verdicts out. The only crate that names PyO3.
 mod batch;
+mod model;
 
 use pyo3::prelude::*;
 
@@ -7,5 +8,6 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     batch::register(module)?;
+    model::register(module)?;
     Ok(())
 }

@@ -1,0 +1,151 @@
+//! The policy model for Python: every fault of a document, and the JSON Schemas.
+use callgate_core::model::{self, Segment, Stage};
+use callgate_value::{Map, Text, Value};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+
+/// Adds what this module has to the Python module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Fault>()?;
+    module.add_function(wrap_pyfunction!(validate, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(kinds, module)?)?;
+    module.add_function(wrap_pyfunction!(codes, module)?)
+}
+
+/// One thing that is wrong with a document.
+///
+/// `pointer` leads from the document's root to the place: keys as text, list positions as integers from 0. `part` says
+/// whether the fault is about the key there or about the value. `related` holds further places, each as
+/// (pointer, message).
+#[pyclass(frozen, module = "callgate._core", get_all)]
+pub struct Fault {
+    code: &'static str,
+    name: &'static str,
+    severity: &'static str,
+    pointer: Py<PyTuple>,
+    part: &'static str,
+    message: String,
+    hint: Option<String>,
+    related: Py<PyTuple>,
+}
+
+#[pymethods]
+impl Fault {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let pointer = self.pointer.bind(py).repr()?;
+        Ok(format!("Fault({} {} at {pointer}: {})", self.code, self.severity, self.message))
+    }
+}
+
+impl Fault {
+    fn new(py: Python<'_>, fault: model::Fault) -> PyResult<Self> {
+        let related = fault.related.iter().map(|(at, message)| Ok((pointer(py, at)?, message.as_str())));
+        let related = related.collect::<PyResult<Vec<_>>>()?;
+        Ok(Self {
+            code: fault.code.id,
+            name: fault.code.name,
+            severity: fault.severity.as_str(),
+            pointer: pointer(py, &fault.pointer)?.unbind(),
+            part: fault.part.as_str(),
+            message: fault.message,
+            hint: fault.hint,
+            related: PyTuple::new(py, related)?.unbind(),
+        })
+    }
+}
+
+fn pointer<'py>(py: Python<'py>, pointer: &model::Pointer) -> PyResult<Bound<'py, PyTuple>> {
+    let mut steps = Vec::with_capacity(pointer.0.len());
+    for step in &pointer.0 {
+        steps.push(match step {
+            Segment::Key(key) => PyString::new(py, key).into_any(),
+            Segment::Index(index) => index.into_pyobject(py)?.into_any(),
+        });
+    }
+    PyTuple::new(py, steps)
+}
+
+/// Every fault of a document: of its form, and of its sense as far as one document can tell.
+///
+/// Args:
+///     kind: the kind that the document says it is.
+///     document: the whole document as plain data, envelope included.
+///     resolved: whether it is what all layers together say, so that nothing may be missing.
+///
+/// Returns:
+///     The faults; none if the document is in order.
+///
+/// Raises:
+///     TypeError: the document holds something that YAML has no form for.
+///
+/// Example:
+///     >>> from callgate import _core
+///     >>> [fault.code for fault in _core.validate("GuardPolicies", {})]
+///     ['CG208']
+#[pyfunction]
+#[pyo3(signature = (kind, document, *, resolved = false))]
+fn validate(py: Python<'_>, kind: &str, document: &Bound<'_, PyAny>, resolved: bool) -> PyResult<Vec<Fault>> {
+    let document = lift(document, 0)?;
+    let stage = if resolved { Stage::Resolved } else { Stage::Layer };
+    model::validate(kind, &document, stage).into_iter().map(|fault| Fault::new(py, fault)).collect()
+}
+
+/// The JSON Schema (2020-12) of a kind of documents, as JSON text.
+///
+/// Raises:
+///     ValueError: there is no such kind.
+#[pyfunction]
+#[pyo3(signature = (kind))]
+fn schema(kind: &str) -> PyResult<String> {
+    let schema = model::json_schema(kind).ok_or_else(|| PyValueError::new_err(format!("unknown kind `{kind}`")))?;
+    Ok(format!("{schema:#}\n"))
+}
+
+/// The kinds of documents.
+#[pyfunction]
+fn kinds() -> Vec<&'static str> {
+    model::KINDS.to_vec()
+}
+
+/// The codes of the model with their names: `[("CG201", "unknown-key"), …]`.
+#[pyfunction]
+fn codes() -> Vec<(&'static str, &'static str)> {
+    model::codes::ALL.iter().map(|code| (code.id, code.name)).collect()
+}
+
+/// Plain data from a YAML reader, which has capped depth and size already.
+fn lift(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+    const DEEPEST: usize = 256;
+    if depth > DEEPEST {
+        return Err(PyValueError::new_err("the document is nested too deeply"));
+    }
+    let inner = depth.saturating_add(1);
+    if object.is_none() {
+        Ok(Value::Null)
+    } else if let Ok(boolean) = object.cast::<PyBool>() {
+        Ok(Value::Bool(boolean.is_true()))
+    } else if object.is_instance_of::<PyInt>() {
+        match object.extract::<i64>() {
+            Ok(number) => Ok(Value::Int(number)),
+            Err(_) => Ok(Value::BigInt(object.str()?.to_string().into())),
+        }
+    } else if let Ok(number) = object.cast::<PyFloat>() {
+        Ok(Value::Float(number.value()))
+    } else if let Ok(text) = object.cast::<PyString>() {
+        Ok(Value::Str(text.to_string_lossy().as_ref().into()))
+    } else if let Ok(list) = object.cast::<PyList>() {
+        Ok(Value::List(list.iter().map(|item| lift(&item, inner)).collect::<PyResult<_>>()?))
+    } else if let Ok(map) = object.cast::<PyDict>() {
+        let mut entries = Vec::with_capacity(map.len());
+        for (key, value) in map.iter() {
+            let key = key.cast::<PyString>().map_err(|_| PyTypeError::new_err("a key is not text"))?;
+            entries.push((Text::from(key.to_string_lossy().as_ref()), lift(&value, inner)?));
+        }
+        let map = Map::new(entries).map_err(|at| PyValueError::new_err(format!("key {at} stands twice")))?;
+        Ok(Value::Map(map))
+    } else {
+        Err(PyTypeError::new_err(format!("YAML has no form for a {}", object.get_type().name()?)))
+    }
+}
