@@ -1,0 +1,1 @@
+"""The parts of the slow obvious engine; `tests/reference.py` is its entry."""

@@ -1,0 +1,445 @@
+"""The detectors: each looks back over the history and answers how far its finding stands.
+
+A detector is a function of the history and a call. It answers with streaks: how many, when the last observation of
+it was, and which calls it names (the key of its incident). Whether that is a note or a refusal is decided elsewhere,
+by the rungs of the policy.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from specification.calls import Call
+from specification.history import Approved, Denied, Dispatched, Ended, History, Refused, Turn, ends_repeats, ends_run
+from specification.outcomes import Outcome
+
+Rungs = dict[str, Any]
+
+
+@dataclass
+class Streak:
+    """How far a finding stands."""
+
+    count: int
+    last: float | None
+    names: Any
+    key: Any = None
+    refuse_after: int | None = None
+
+
+Detector = Callable[[History, Call, Rungs, Outcome | None], list[Streak]]
+
+
+def the_call(call: Call) -> Any:
+    return ("session", call.agent, "calls", frozenset([call.loose]))
+
+
+def the_reads(call: Call) -> Any:
+    return ("session", call.agent, "reads", call.tool.name, call.target)
+
+
+def the_tool(call: Call) -> Any:
+    return ("session", call.agent, "tool", call.tool.name)
+
+
+def own(history: History, call: Call, group: str | None) -> list[Turn]:
+    """The fed turns of the call's session."""
+    return [turn for turn in history.fed(group) if turn.call.agent == call.agent]
+
+
+def reads_of_tool(history: History, call: Call, group: str | None) -> list[Turn]:
+    """The successful reads with a known result of the call's tool and target in its session."""
+    return [
+        turn
+        for turn in own(history, call, group)
+        if turn.call.tool.name == call.tool.name
+        and turn.call.target == call.target
+        and turn.call.tool.effect == "read"
+        and turn.outcome.succeeded_known
+    ]
+
+
+def last_time(turns: list[Turn]) -> float | None:
+    return turns[-1].outcome.at if turns else None
+
+
+def exact_repeat(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    run: list[Turn] = []
+    for entry in history.back("repeats"):
+        if not isinstance(entry, Turn):
+            continue
+        if entry.progress or ends_repeats(entry, call):
+            break
+        if entry.feeds == "all" and entry.call.agent == call.agent and entry.call.loose == call.loose:
+            if entry.outcome.symbol is None or (run and not history.equal(entry.outcome, run[0].outcome)):
+                break
+            run.insert(0, entry)
+    streak = Streak(len(run), last_time(run), the_call(call))
+    sufficient = rungs.get("sufficient_reads")
+    if sufficient and run and call.tool.effect == "read" and run[-1].outcome.grade == "sufficient":
+        streak.refuse_after = sufficient["refuse_after"]
+    return [streak]
+
+
+def consecutive(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    run: list[Turn] = []
+    for entry in history.back("repeats"):
+        if not isinstance(entry, Turn):
+            continue
+        if entry.progress:
+            break
+        if entry.feeds == "all" and entry.call.agent == call.agent:
+            if entry.call.loose != call.loose or entry.outcome.symbol is not None:
+                break
+            run.insert(0, entry)
+    return [Streak(len(run), last_time(run), the_call(call))]
+
+
+def frequency(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    window = own(history, call, "repeats")[-rungs["window"] :]
+    same = [turn for turn in window if turn.call.exact == call.exact]
+    return [Streak(len(same), last_time(same), the_call(call))]
+
+
+def low_diversity(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    window = [turn.call.exact for turn in own(history, call, None)][-rungs["window"] :]
+    if not window or len(window) < rungs.get("min_calls", 10):
+        return []
+    shares = [window.count(exact) / len(window) for exact in set(window)]
+    distinct = len(shares) / len(window)
+    entropy = -sum(share * math.log2(share) for share in shares)
+    if seen is None:
+        low = distinct < rungs.get("refuse_below", 0) and call.exact in window
+    else:
+        low = distinct < rungs.get("note_below", 0) or entropy < rungs.get("entropy_note_below", 0)
+    return [Streak(int(low), None, the_call(call))]
+
+
+def period(symbols: list[Any], rungs: Rungs, mismatches: int) -> int | None:
+    """The smallest p whose last `(laps - 1) * p` comparisons of a symbol with the one p before it hold."""
+    laps = rungs.get("laps", 3)
+    for p in range(1, rungs.get("max_period", 8) + 1):
+        compared = (laps - 1) * p
+        if len(symbols) < compared + p:
+            continue
+        places = range(len(symbols) - compared, len(symbols))
+        if sum(symbols[i] is None or symbols[i] != symbols[i - p] for i in places) <= mismatches:
+            return p
+    return None
+
+
+def cycle(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    merged: list[Turn] = []
+    for entry in history.back("repeats"):
+        if isinstance(entry, Turn) and entry.progress:
+            break
+        if isinstance(entry, Turn) and entry.feeds == "all":
+            merged.insert(0, entry)
+    session = [turn for turn in merged if turn.call.agent == call.agent]
+    streaks = []
+    for stream in (session, merged):
+        symbols = [
+            None if turn.outcome.symbol is None else (turn.call.agent, turn.call.loose, turn.outcome.symbol)
+            for turn in stream
+        ]
+        p = period(symbols, rungs, rungs.get("mismatches", 0))
+        if p is None:
+            continue
+        members = {(turn.call.agent, turn.call.loose) for turn in stream[-p:]}
+        if stream is merged and len({agent for agent, _ in members}) < 2:
+            continue
+        if seen is None and (call.agent, call.loose) not in members:
+            continue
+        if stream is merged:
+            names: Any = ("task", "members", frozenset(members))
+        else:
+            names = ("session", call.agent, "calls", frozenset(loose for _, loose in members))
+        streaks.append(Streak(1, last_time(stream), names, key=names))
+    return streaks
+
+
+def oscillation(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    reads = [turn for turn in reads_of_tool(history, call, "results") if turn.known_share is not None]
+    count = 0
+    before: Turn | None = None
+    for turn in reads:
+        assert turn.known_share is not None
+        if turn.known_share < rungs.get("known_records", 0.8):
+            count = 0
+        elif before is not None and few_differ(before.call, turn.call, rungs.get("arguments_at_most", 0.34)):
+            count += 1
+        before = turn
+    return [Streak(count, last_time(reads), the_reads(call))]
+
+
+def few_differ(one: Call, other: Call, at_most: float) -> bool:
+    absent = object()
+    names = set(one.normal) | set(other.normal)
+    differ = sum(one.normal.get(name, absent) != other.normal.get(name, absent) for name in names)
+    return differ == 1 or (differ > 0 and differ / len(names) <= at_most)
+
+
+def same_error(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    if seen is not None and not seen.failed:
+        return []
+    failures: list[Turn] = []
+    for entry in history.back("errors"):
+        if isinstance(entry, Turn) and entry.feeds == "all":
+            if entry.call.agent == call.agent and entry.call.tool.name == call.tool.name:
+                if not entry.outcome.failed:
+                    break
+                failures.insert(0, entry)
+    streaks = []
+    for key in dict.fromkeys(turn.outcome.error_key for turn in failures):
+        if seen is not None and key != seen.error_key:
+            continue
+        count = 0
+        last: Turn | None = None
+        for entry in history[history.index(failures[0]) :]:
+            if not isinstance(entry, Turn):
+                continue
+            if entry in failures and entry.outcome.error_key == key:
+                count += 1
+                last = entry
+            elif last is not None and ends_run(entry, last.call):
+                count = 0
+        assert last is not None
+        streaks.append(Streak(count, last.outcome.at, the_tool(call), key=key))
+    return streaks
+
+
+def same_result(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    reads = reads_of_tool(history, call, "results")
+    calls = set()
+    for turn in reversed(reads):
+        if turn.outcome.symbol != reads[-1].outcome.symbol:
+            break
+        calls.add(turn.call.loose)
+    return [Streak(len(calls), last_time(reads), the_reads(call))]
+
+
+def no_gain(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    reads = reads_of_tool(history, call, "gain")
+    count = 0
+    for turn in reversed(reads):
+        if turn.gain:
+            break
+        count += 1
+    if seen is None and asks_for_more(history, call):
+        return []
+    return [Streak(count, last_time(reads), the_reads(call))]
+
+
+def asks_for_more(history: History, call: Call) -> bool:
+    """Tell whether the call's declared range is not wholly covered yet, or its cursor was not asked for before."""
+    if call.range is not None:
+        return not covered(history.fed(), call)
+    if call.cursor is not None:
+        return all(turn.call.cursor != call.cursor for turn in history.fed() if same_coverage(turn, call))
+    return False
+
+
+def same_coverage(turn: Turn, call: Call) -> bool:
+    return turn.call.tool.name == call.tool.name and turn.outcome.succeeded_known
+
+
+def covered(turns: list[Turn], call: Call) -> bool:
+    """Tell whether earlier results cover the whole range that the call asks for."""
+    assert call.range is not None
+    target, first, end = call.range
+    ranges = [turn.call.range for turn in turns if same_coverage(turn, call) and turn.call.range is not None]
+    for _, start, stop in sorted(part for part in ranges if part[0] == target):
+        if start <= first:
+            first = max(first, stop)
+    return first >= end
+
+
+def empty_streak(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    reads = reads_of_tool(history, call, "results")
+    count = 0
+    for turn in reversed(reads):
+        if turn.outcome.grade != "empty":
+            break
+        count += 1
+    return [Streak(count, last_time(reads), the_reads(call))]
+
+
+def state_key(call: Call) -> str:
+    return call.target if call.target is not None else call.tool.name
+
+
+def state_oscillation(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    landings = [
+        turn for turn in history.fed("results") if turn.outcome.state is not None and state_key(turn.call) == state_key(call)
+    ]
+    count = 0
+    states: list[str] = []
+    returned: dict[str, bool] = {}
+    for turn in landings:
+        state = turn.outcome.state
+        assert state is not None
+        back = state in states and state != states[-1]
+        returned[turn.call.loose] = back
+        if back:
+            count += 1
+        elif state not in states:
+            count = 0
+        states.append(state)
+    if seen is None and not returned.get(call.loose, False):
+        return []
+    return [Streak(count, last_time(landings), ("task", "state", state_key(call)))]
+
+
+def transfers(history: History) -> list[Turn]:
+    run: list[Turn] = []
+    for entry in history.back("results"):
+        if isinstance(entry, Dispatched) and not entry.call.tool.transfer:
+            break
+        if isinstance(entry, Turn) and entry.feeds == "all" and entry.call.tool.transfer:
+            run.insert(0, entry)
+    return run
+
+
+def transfer_streak(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    if not call.tool.transfer:
+        return []
+    run = transfers(history)
+    return [Streak(len(run), last_time(run), ("task", "transfers"))]
+
+
+def transfer_cycle(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    if not call.tool.transfer:
+        return []
+    run = transfers(history)
+    symbols = [(turn.call.agent, turn.call.loose) for turn in run]
+    p = period(symbols, rungs, 0)
+    if p is None or (seen is None and (call.agent, call.loose) not in symbols[-p:]):
+        return []
+    return [Streak(1, last_time(run), ("task", "transfers"))]
+
+
+def stale_wait(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    """Count equal answers; 1 or 0 for the time that they have been equal, where that is what the tool limits."""
+    answers = polls(history, call)
+    if call.tool.waiting is None or not answers:
+        return []
+    run = [answers[-1]]
+    for turn in reversed(answers[:-1]):
+        if not history.equal(turn.outcome, run[0].outcome):
+            break
+        run.insert(0, turn)
+    unchanged, stale = rungs["max_unchanged"], rungs["max_stale"]
+    last = run[-1].outcome.at
+    over = (unchanged is not None and len(run) >= unchanged) or (stale is not None and last - run[0].outcome.at >= stale)
+    return [Streak(int(over), last, the_call(call))]
+
+
+def polls(history: History, call: Call) -> list[Turn]:
+    """The known answers to this call in a waiting form, in its session."""
+    return [
+        entry
+        for entry in history
+        if isinstance(entry, Turn)
+        and entry.feeds == "wait"
+        and entry.call.agent == call.agent
+        and entry.call.loose == call.loose
+        and entry.outcome.symbol is not None
+    ]
+
+
+def unknown_tool(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    times = []
+    count = 0
+    for entry in history.back("errors"):
+        if isinstance(entry, Refused | Turn) and (entry.call.agent, entry.call.tool.name) == (call.agent, call.tool.name):
+            if isinstance(entry, Refused):
+                count += 1
+            elif entry.feeds == "format" and entry.outcome.type == "unknown_tool":
+                count += 1
+                times.append(entry.outcome.at)
+            elif entry.feeds == "all" and not entry.outcome.failed:
+                break
+    return [Streak(count, times[0] if times else None, the_tool(call))]
+
+
+def invalid_arguments(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    faults: list[Turn] = []
+    for entry in history.back("errors"):
+        if isinstance(entry, Turn) and (entry.call.agent, entry.call.loose) == (call.agent, call.loose):
+            if entry.feeds == "format" and entry.outcome.type != "unknown_tool":
+                faults.insert(0, entry)
+            elif entry.feeds == "all" and not entry.outcome.failed:
+                break
+    return [Streak(len(faults), last_time(faults), the_call(call))]
+
+
+def denied(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    count = 0
+    for entry in reversed(history):
+        if isinstance(entry, Approved) and entry.loose == call.loose:
+            break
+        count += isinstance(entry, Denied) and entry.loose == call.loose
+    return [Streak(count, None, ("task", "calls", frozenset([call.loose])))]
+
+
+def duplicate_effect(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
+    if call.tool.effect != "external" or call.tool.idempotent:
+        return []
+    done = [outcome for outcome in history.outcomes() if outcome.call.exact == call.exact and not outcome.failed]
+    return [Streak(len(done), done[-1].at if done else None, ("task", "calls", frozenset([call.loose])))]
+
+
+def ambiguous_effect(history: History, call: Call) -> bool:
+    """Tell whether an effect of the call's tool and target may or may not have happened."""
+    if call.tool.effect not in ("write", "external"):
+        return False
+    open_ = False
+    for entry in history:
+        if isinstance(entry, Ended) and entry.outcome and entry.call.tool.name == call.tool.name:
+            if call.target is not None and entry.call.target != call.target:
+                continue
+            if entry.outcome.klass == "ambiguous" and entry.call.tool.effect in ("write", "external"):
+                open_ = True
+            elif entry.call.approved and not entry.outcome.failed:
+                open_ = False
+    return open_
+
+
+def all_effects(turn: Turn) -> bool:
+    return turn.feeds == "all"
+
+
+def known_reads(turn: Turn) -> bool:
+    return turn.feeds == "all" and turn.call.tool.effect == "read" and turn.outcome.succeeded_known
+
+
+# The order of the reasons in a verdict; the block of the policy; the detector; which turns bring its note.
+DETECTORS: list[tuple[str, str, Detector, Callable[[Turn], bool]]] = [
+    ("unknown_tool", "unknown_tool", unknown_tool, lambda t: t.feeds == "format" and t.outcome.type == "unknown_tool"),
+    (
+        "invalid_arguments",
+        "invalid_arguments",
+        invalid_arguments,
+        lambda t: t.feeds == "format" and t.outcome.type != "unknown_tool",
+    ),
+    ("denied", "denied", denied, lambda t: t.feeds == "all" and t.outcome.klass == "denied"),
+    ("duplicate_effect", "repeated_effect", duplicate_effect, lambda t: t.feeds == "all" and not t.outcome.failed),
+    ("exact_repeat", "exact_repeat", exact_repeat, all_effects),
+    ("consecutive", "consecutive", consecutive, lambda t: t.feeds == "all" and t.outcome.symbol is None),
+    ("frequency", "frequency", frequency, all_effects),
+    ("cycle", "cycle", cycle, all_effects),
+    ("oscillation", "oscillation", oscillation, lambda t: known_reads(t) and t.known_share is not None),
+    ("same_error", "same_error", same_error, all_effects),
+    ("same_result", "same_result", same_result, known_reads),
+    ("no_gain", "no_gain", no_gain, known_reads),
+    ("empty_streak", "empty_streak", empty_streak, known_reads),
+    ("state_oscillation", "state_oscillation", state_oscillation, lambda t: all_effects(t) and t.outcome.state is not None),
+    ("transfer_streak", "transfer_streak", transfer_streak, all_effects),
+    ("transfer_cycle", "transfer_cycle", transfer_cycle, all_effects),
+    ("stale_wait", "stale_wait", stale_wait, lambda t: t.feeds == "wait"),
+    ("low_diversity", "diversity", low_diversity, all_effects),
+]
+
+# Those whose refusals stand for tools that nobody declared too.
+BLIND = ("exact_repeat", "cycle", "unknown_tool", "invalid_arguments", "denied")

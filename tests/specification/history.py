@@ -1,0 +1,153 @@
+"""The history of a task: one list in the order in which things happened, and the questions that are asked of it.
+
+Nothing is counted as it happens. Every count is found by looking back over the list, which is slow and obvious.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from specification.calls import WORLD, Call
+from specification.outcomes import Outcome
+
+
+@dataclass(eq=False)
+class Dispatched:
+    """A call was admitted and given to its tool."""
+
+    call: Call
+
+
+@dataclass(eq=False)
+class Ended:
+    """A call came back, or was abandoned (no outcome)."""
+
+    call: Call
+    outcome: Outcome | None
+
+
+@dataclass(eq=False)
+class Turn:
+    """The round of an ended call closed, and it was the call's turn to feed the detectors.
+
+    `feeds` says what it feeds: `all`, `format` (the detectors of unknown tools and invalid arguments), `wait`
+    (`stale_wait`) or `none`.
+    """
+
+    call: Call
+    outcome: Outcome
+    feeds: str
+    gain: int = 0
+    known_share: float | None = None
+    landed: bool = False
+    possible: bool = False
+    progress: bool = False
+
+
+@dataclass(eq=False)
+class Refused:
+    """A call of a tool that nobody declared was refused for that."""
+
+    call: Call
+
+
+@dataclass(eq=False)
+class Denied:
+    """A person, or the tool, denied a call."""
+
+    loose: str
+
+
+@dataclass(eq=False)
+class Approved:
+    """A person approved a call."""
+
+    loose: str
+
+
+@dataclass(eq=False)
+class Counted:
+    """A refusal or a reuse was counted in an incident."""
+
+    incident: Any
+    reuse: bool
+
+
+@dataclass(eq=False)
+class Reset:
+    """An event that resets what the policy names."""
+
+    names: list[str]
+
+
+Entry = Dispatched | Ended | Turn | Refused | Denied | Approved | Counted | Reset
+
+
+class History(list[Entry]):
+    """All that happened in a task."""
+
+    def back(self, group: str | None = None) -> Iterator[Entry]:
+        """Walk back, as far as the last reset of the group."""
+        for entry in reversed(self):
+            if isinstance(entry, Reset) and group in entry.names:
+                return
+            yield entry
+
+    def fed(self, group: str | None = None) -> list[Turn]:
+        """Give the turns that fed the detectors since the last reset of the group, in order."""
+        turns = [entry for entry in self.back(group) if isinstance(entry, Turn) and entry.feeds == "all"]
+        return turns[::-1]
+
+    def read_version(self) -> int:
+        """Count what may have changed the world: dispatches and ends of calls that are more than reads."""
+        return sum(isinstance(entry, Dispatched | Ended) and entry.call.tool.effect in WORLD for entry in self)
+
+    def out(self) -> list[Call]:
+        """Give the calls that were dispatched and have not ended."""
+        ended = {id(entry.call) for entry in self if isinstance(entry, Ended)}
+        return [entry.call for entry in self if isinstance(entry, Dispatched) and id(entry.call) not in ended]
+
+    def outcomes(self) -> list[Outcome]:
+        """Give the outcomes in the order in which they arrived."""
+        return [entry.outcome for entry in self if isinstance(entry, Ended) and entry.outcome is not None]
+
+    def quiet_between(self, earlier: Outcome, later: Outcome) -> bool:
+        """Tell whether no other call that is more than a read was dispatched or ended between two outcomes."""
+        ends = [index for index, entry in enumerate(self) if isinstance(entry, Ended) and entry.outcome in (earlier, later)]
+        return not any(
+            isinstance(entry, Dispatched | Ended)
+            and entry.call.tool.effect in WORLD
+            and entry.call.loose != later.call.loose
+            for entry in self[ends[0] + 1 : ends[-1]]
+        )
+
+    def equal(self, earlier: Outcome, later: Outcome) -> bool:
+        """Tell whether two results of one call are equal."""
+        if earlier.symbol is None or later.symbol is None:
+            return False
+        if earlier.symbol == later.symbol:
+            return True
+        same_fault = earlier.failed and later.failed and (earlier.type, earlier.status) == (later.type, later.status)
+        return same_fault and self.quiet_between(earlier, later)
+
+
+def ends_run(turn: Turn, call: Call) -> bool:
+    """Tell whether a landed write ends the run of another call."""
+    if not turn.landed or turn.call.loose == call.loose:
+        return False
+    writer, reader = turn.call.tool, call.tool
+    if writer.touches and reader.reads:
+        return bool(set(writer.touches) & set(reader.reads))
+    if turn.call.target is not None and call.target is not None:
+        return turn.call.target == call.target
+    return True
+
+
+def ends_repeats(turn: Turn, call: Call) -> bool:
+    """Tell whether a landed or possible write ends the run of equal results of another call."""
+    if ends_run(turn, call):
+        return True
+    if not turn.possible or turn.call.loose == call.loose:
+        return False
+    reads = call.tool.reads
+    return not reads or bool(set(reads) & set(turn.call.tool.touches))

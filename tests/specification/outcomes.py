@@ -1,0 +1,164 @@
+"""What came back of a call: failed or not, its class, its identity, its grade and what it carries."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from specification.calls import Call
+from specification.text import ABSENT, canonical, dig, given, mask_failure, mask_success, mask_words
+
+TRANSIENT_STATUS = (408, 425, 429, 500, 502, 503, 504)
+
+
+class Outcome:
+    """The outcome of a call, read once when it arrives."""
+
+    def __init__(
+        self, call: Call, at: float, result: Any, error: dict[str, Any] | None, is_error: bool, digest: str | None
+    ) -> None:
+        self.call = call
+        self.at = at
+        self.digest = digest
+        tool = call.tool
+        known = result is not ABSENT
+        variables = {"args": call.arguments, "hints": call.hints, "error": error or {}}
+        if known:
+            variables["result"] = result
+        self.failed = error is not None or is_error
+        if known and "failed_when" in tool.result:
+            self.failed = dig(tool.result["failed_when"], variables) is True
+
+        given_error = error or {}
+        self.status = given_error.get("status")
+        self.type = given_error.get("type") or ("http" if self.status is not None else "tool_error")
+        self.named = self.type
+        self.klass = self.class_of(variables) if self.failed else None
+
+        form: Callable[[str], str] = mask_failure if self.failed else mask_success
+        self.normal = strip(result, tool.result.get("ignore", []), tool.result.get("ignore_text", []), form)
+        message = given_error.get("message")
+        text = form(message) if message is not None else self.normal
+        self.body = text
+        self.text = text if isinstance(text, str) else "" if text is ABSENT else canonical(text)
+
+        self.symbol: Any = None
+        if self.failed:
+            if known or error is not None:
+                self.symbol = ("failure", self.type, self.status, self.text)
+        elif "version" in tool.result and known and given(version := dig(tool.result["version"], variables)):
+            self.symbol = ("version", canonical(version))
+        elif digest is not None:
+            self.symbol = ("digest", digest)
+        elif known:
+            self.symbol = ("value", canonical(self.normal))
+        self.succeeded_known = not self.failed and self.symbol is not None
+
+        self.state: str | None = None
+        if not self.failed and "state" in tool.result and given(state := dig(tool.result["state"], variables)):
+            self.state = canonical(state)
+        self.next: str | None = None
+        if not self.failed and "next" in tool.coverage and given(following := dig(tool.coverage["next"], variables)):
+            self.next = canonical(following)
+        self.records = self.records_of(known, variables)
+        self.grade = self.grade_of(known, variables)
+        self.gaps = self.gaps_of()
+        self.items = self.items_of()
+
+    def class_of(self, variables: dict[str, Any]) -> str:
+        tool = self.call.tool
+        if tool.effect in ("write", "external") and self.type in ("timeout", "cancelled"):
+            return "ambiguous"
+        for entry in tool.errors:
+            if dig(entry["when"], variables) is True:
+                self.named = entry.get("type", self.type)
+                return str(entry["class"])
+        if self.type in ("timeout", "cancelled"):
+            return "transient" if tool.effect == "read" else "ambiguous"
+        if self.type == "http":
+            return "transient" if self.status in TRANSIENT_STATUS else "permanent"
+        classes = {
+            "network": "transient",
+            "throttled": "transient",
+            "unknown_tool": "format",
+            "invalid_arguments": "format",
+            "denied": "denied",
+        }
+        return classes.get(self.type, "permanent")
+
+    @property
+    def error_key(self) -> Any:
+        """What `same_error` compares: a specific type, else the text with the call's own arguments masked too."""
+        if self.named not in ("tool_error", "exit_nonzero", "http"):
+            return self.named
+        words = [value for value in self.call.arguments.values() if isinstance(value, str) and len(value) >= 3]
+        body = strip(self.body, [], [], lambda text: mask_words(text, words))
+        return self.named, self.status, "" if body is ABSENT else canonical(body)
+
+    def records_of(self, known: bool, variables: dict[str, Any]) -> list[Any] | None:
+        if self.failed or not known or "records" not in self.call.tool.result:
+            return None
+        records = dig(self.call.tool.result["records"], variables | {"result": self.normal})
+        return records if isinstance(records, list) else []
+
+    def grade_of(self, known: bool, variables: dict[str, Any]) -> str:
+        declared = self.call.tool.result
+        if self.failed:
+            return "failed"
+        if not known:
+            return "ungraded"
+        if "empty_when" in declared and dig(declared["empty_when"], variables) is True:
+            return "empty"
+        if self.records is None:
+            return "sufficient"
+        if not self.records and "empty_when" not in declared:
+            return "empty"
+        required = declared.get("required_fields", [])
+        whole = [record for record in self.records if all(carries(record, name) for name in required)]
+        return "sufficient" if len(whole) >= declared.get("min_records", 1) else "partial"
+
+    def gaps_of(self) -> list[tuple[Any, str]]:
+        wanted = self.call.tool.result.get("wanted_fields", [])
+        return [
+            (self.record_key(record), name) for record in self.records or [] for name in wanted if not carries(record, name)
+        ]
+
+    def record_key(self, record: Any) -> Any:
+        names = self.call.tool.result.get("key")
+        if not names or not isinstance(record, dict):
+            return canonical(record)
+        return canonical([record.get(name) for name in names])
+
+    def items_of(self) -> set[Any]:
+        """Give what the result carries, piece by piece, as gain counts it."""
+        if not self.succeeded_known or self.call.tool.coverage:
+            return set()
+        if self.digest is not None:
+            return {self.symbol}
+        if self.records is not None:
+            return {("record", self.record_key(record)) for record in self.records}
+        return set(leaves(self.normal, ())) or {self.symbol}
+
+
+def carries(record: Any, name: str) -> bool:
+    return isinstance(record, dict) and record.get(name) is not None
+
+
+def leaves(value: Any, path: tuple[str, ...]) -> list[Any]:
+    if isinstance(value, dict):
+        return [leaf for name, item in value.items() for leaf in leaves(item, (*path, name))]
+    if isinstance(value, list):
+        return [leaf for item in value for leaf in leaves(item, (*path, "*"))]
+    return [] if value is None or value == "" else [("leaf", path, canonical(value))]
+
+
+def strip(value: Any, ignore: list[str], ignore_text: list[str], form: Callable[[str], str]) -> Any:
+    """Drop the ignored top-level fields, take the ignored texts out of every string, and mask what is left."""
+    if isinstance(value, str):
+        for pattern in ignore_text:
+            value = re.sub(pattern, "", value)
+        return form(value)
+    if isinstance(value, dict):
+        return {name: strip(item, [], ignore_text, form) for name, item in value.items() if name not in ignore}
+    if isinstance(value, list):
+        return [strip(item, [], ignore_text, form) for item in value]
+    return value

@@ -1,0 +1,84 @@
+"""Replaying a recorded trace: what would have been decided of each call, the recorded run going on regardless."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from reference import Reference, Task
+from specification.text import ABSENT
+
+Record = dict[str, Any]
+
+
+@dataclass
+class Judged:
+    """A record as it was judged; `action` is `stop` too where the outcome, and not the call, ended the task."""
+
+    record: Record
+    action: str
+    reasons: list[str]
+    notes: list[str]
+
+
+def replay(records: list[Record], policy: dict[str, Any], manifests: list[dict[str, Any]]) -> Iterator[Judged]:
+    """Judge the records of any number of sessions, each session in the order of its `seq`."""
+    reference = Reference(policy, manifests)
+    sessions = dict.fromkeys(record["session"] for record in records)
+    tasks: dict[str, Task] = {}
+    for session in sessions:
+        own = sorted((each for each in records if each["session"] == session), key=lambda each: each.get("seq", 0))
+        for place, record in enumerate(own):
+            record.setdefault("call_id", f"{session}-{place + 1}")
+            tasks.setdefault(task_of(record), reference.task(task_of(record)))
+        for _, batch in groupby(own, key=batch_of):
+            yield from judge(tasks, list(batch))
+
+
+def task_of(record: Record) -> str:
+    return str(record.get("task") or record["session"])
+
+
+def batch_of(record: Record) -> Any:
+    alone = "event" in record or record.get("round") is None
+    return (task_of(record), record.get("agent"), record["call_id"] if alone else ("round", record["round"]))
+
+
+def judge(tasks: dict[str, Task], batch: list[Record]) -> Iterator[Judged]:
+    task = tasks[task_of(batch[0])]
+    if "event" in batch[0]:
+        event = batch[0]
+        if event["event"] not in ("snapshot", "restore", "approved", "denied"):
+            task.event(event["event"], event.get("by"), event.get("tokens", 0), event.get("cost", 0))
+        return
+    started = [record["time"] - record.get("duration", 0) for record in batch if "time" in record]
+    agent = batch[0].get("agent") or "root"
+    verdicts = task.admit_all(batch, now=min(started, default=None), agent=agent)
+    judged = {
+        record["call_id"]: Judged(record, verdict.action, verdict.reasons, verdict.notes)
+        for record, verdict in zip(batch, verdicts, strict=True)
+    }
+    for record, verdict in zip(batch, verdicts, strict=True):
+        entry = judged[record["call_id"]]
+        error = record.get("error")
+        allowed = verdict.action == "allow"
+        if verdict.action == "ask" and error and error.get("type") == "denied":
+            entry.notes += [reason for _, reason in task.deny(verdict.call_id, record.get("time"))]
+        elif verdict.action == "ask":
+            again = task.approve(verdict.call_id, record.get("time"))
+            allowed = again.action == "allow"
+        if not allowed:
+            continue
+        assessment = task.observe(
+            verdict.call_id,
+            record.get("time"),
+            record.get("result", ABSENT),
+            error,
+            record.get("is_error", False),
+            record.get("result_digest"),
+        )
+        for call_id, reason in assessment.notes:
+            judged[call_id].notes.append(reason)
+        if assessment.stop and not any(each.action == "stop" for each in judged.values()):
+            entry.action, entry.reasons = "stop", ["no_gain"]
+    yield from judged.values()
