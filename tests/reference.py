@@ -97,7 +97,7 @@ class Reference:
         self.policy = policy
         self.manifests = {name: keys or {} for manifest in manifests for name, keys in manifest["tools"].items()}
 
-    def task(self, id: str = "task", now: float = 0.0) -> "Task":
+    def task(self, name: str = "task", now: float = 0.0) -> "Task":
         """Start a task at a time in seconds."""
         return Task(self.policy, self.manifests, now)
 
@@ -135,7 +135,7 @@ class Task:
             round_ = self.rounds[agent] = Round(agent, False, self.now)
         batch = [self.call(each, agent) for each in calls]
         ids = [call.id for call in batch]
-        bad = {id for id in ids if ids.count(id) > 1 or id in [call.id for call in self.history.out()]}
+        bad = {one for one in ids if ids.count(one) > 1 or one in [call.id for call in self.history.out()]}
 
         step_note = self.take_step(round_, batch)
         saved = (History(self.history), set(self.budgets.noted), self.stopped)
@@ -238,12 +238,12 @@ class Task:
             self.now = max(self.now, now)
 
     def call(self, each: dict[str, Any], agent: str) -> Call:
-        id = each.get("call_id")
-        if id is None:
+        call_id = each.get("call_id")
+        if call_id is None:
             self.made += 1
-            id = f"call-{self.made}"
+            call_id = f"call-{self.made}"
         tool = tool_of_call(each["tool"], each["arguments"], self.manifests)
-        return Call(id, agent, tool, each["arguments"], each.get("hints") or {}, self.now)
+        return Call(call_id, agent, tool, each["arguments"], each.get("hints") or {}, self.now)
 
     def over_time(self, round_: Round) -> bool:
         began = {"task": self.session_began[round_.agent], "workflow": self.began, "step": round_.began}
@@ -252,8 +252,9 @@ class Task:
     def take_step(self, round_: Round, batch: list[Call]) -> str | None:
         """Take the round's step, unless the round is refused as a whole; gives a note at a share of the limit."""
         stopped = self.stopped and not any(self.budgets.reserved_for(call.tool.name) for call in batch)
-        spent = self.budgets.one["steps"] is not None and self.budgets.steps >= self.budgets.one["steps"]
-        if round_.has_step or (self.mode == "enforce" and (stopped or spent or self.over_time(round_))):
+        if round_.has_step or (
+            self.mode == "enforce" and (stopped or self.budgets.steps_spent() or self.over_time(round_))
+        ):
             return None
         round_.has_step = True
         self.budgets.steps += 1
@@ -280,9 +281,8 @@ class Task:
             actions["bad_call_id"] = "refuse"
         for reason in self.budgets.reasons(history, call):
             actions[reason] = "refuse"
-        if not round_.has_step and not self.over_time(round_) and self.budgets.one["steps"] is not None:
-            if self.budgets.steps >= self.budgets.one["steps"]:
-                actions["budget_steps"] = "refuse"
+        if not round_.has_step and self.budgets.steps_spent():
+            actions["budget_steps"] = "refuse"
         if self.over_time(round_):
             actions["budget_time"] = "refuse"
         if ambiguous_effect(history, call) and not call.approved:
@@ -290,7 +290,9 @@ class Task:
         findings, retry_after = self.findings(call)
         for reason, streak in findings:
             counted = tally(history, streak.names)[0] if streak.names else 0
-            rung = "deterministic_stop_after" if reason in ("unknown_tool", "invalid_arguments") else "stop_after_refusals"
+            rung = (
+                "deterministic_stop_after" if reason in ("unknown_tool", "invalid_arguments") else "stop_after_refusals"
+            )
             stops = streak.names is not None and reached(counted, self.ladder.get(rung)) and not after_stop
             if actions.get(reason) != "stop":
                 actions[reason] = "stop" if stops else "refuse"
@@ -298,7 +300,13 @@ class Task:
         if source is not None:
             actions = dict.fromkeys(actions, "reuse")
         return self.settle(
-            call, round_, actions, findings, after_stop, reuse_of=source.call.id if source else None, retry_after=retry_after
+            call,
+            round_,
+            actions,
+            findings,
+            after_stop,
+            reuse_of=source.call.id if source else None,
+            retry_after=retry_after,
         )
 
     def retry(self, call: Call) -> tuple[bool, int]:
@@ -306,11 +314,11 @@ class Task:
         turned = [entry.outcome for entry in self.history if isinstance(entry, Turn)]
         since: list[Turn] = []
         for entry in reversed(self.history):
-            if isinstance(entry, Ended) and entry.outcome and entry.outcome not in turned:
-                outcome = entry.outcome
-            elif isinstance(entry, Turn):
-                outcome = entry.outcome
-            else:
+            waits_for_its_turn = isinstance(entry, Ended) and entry.outcome not in turned
+            outcome = (
+                entry.outcome if isinstance(entry, Turn) or (isinstance(entry, Ended) and waits_for_its_turn) else None
+            )
+            if outcome is None:
                 continue
             if (outcome.call.agent, outcome.call.loose) == (call.agent, call.loose):
                 if not outcome.failed or outcome.klass in ("denied", "format"):
@@ -400,12 +408,10 @@ class Task:
         same = [outcome for outcome in self.history.outcomes() if outcome.call.exact == call.exact]
         if not same or not same[-1].succeeded_known or self.now - same[-1].at >= call.tool.fresh_for:
             return None
-        version = self.history.read_version()
-        for index, entry in enumerate(self.history):
-            if isinstance(entry, Dispatched | Ended) and entry.call is same[-1].call:
-                if History(self.history[: index + 1]).read_version() != version:
-                    return None
-        return same[-1]
+        source = same[-1].call
+        places = [i for i, entry in enumerate(self.history) if isinstance(entry, Dispatched) and entry.call is source]
+        unchanged = self.history.read_version() == History(self.history[: places[0] + 1]).read_version()
+        return same[-1] if unchanged else None
 
     def settle(
         self,
@@ -436,7 +442,9 @@ class Task:
         if call.tool.form_failed:
             verdict.notes.append("policy_error")
         if verdict.action == "allow":
-            call.new = not any(isinstance(entry, Dispatched) and entry.call.loose == call.loose for entry in self.history)
+            call.new = not any(
+                isinstance(entry, Dispatched) and entry.call.loose == call.loose for entry in self.history
+            )
             self.history.append(Dispatched(call))
             verdict.notes += self.budgets.notes(self.history, call)
         return verdict
@@ -508,7 +516,9 @@ class Task:
             rungs = self.rungs(name, call.tool)
             if rungs is None or not brings_note(turn):
                 continue
-            if any(reached(streak.count, rungs.get("note_after")) for streak in detector(history, call, rungs, outcome)):
+            if any(
+                reached(streak.count, rungs.get("note_after")) for streak in detector(history, call, rungs, outcome)
+            ):
                 notes.append((call.id, reason))
         if turn.feeds == "all" and self.exit_reached(turn) and (call.id, "no_gain") not in notes:
             notes.append((call.id, "no_gain"))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from specification.replay import Judged, replay
 
 DEFAULT: dict[str, Any] = {
@@ -36,8 +37,8 @@ DEFAULT: dict[str, Any] = {
     "resets": {"user_turn": ["repeats", "errors", "incidents"], "compaction": ["repeats"]},
 }
 CASES = [
-    *("L01 L02 L03 L04 L06 L08 L10 L12 L14 L15 L18 L20 L22 L25 L26".split()),
-    *("F01 F02 F05 F07 F10 F11 F13 F15 F16 F20 F23 F25".split()),
+    *["L01", "L02", "L03", "L04", "L06", "L08", "L10", "L12", "L14", "L15", "L18", "L20", "L22", "L25", "L26"],
+    *["F01", "F02", "F05", "F07", "F10", "F11", "F13", "F15", "F16", "F20", "F23", "F25"],
 ]
 # Their manifests need more of CEL than field paths.
 BEYOND_PATHS = {"F01", "L20"}

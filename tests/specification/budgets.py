@@ -7,7 +7,7 @@ from specification.calls import Call
 from specification.history import Dispatched, Ended, History
 from specification.text import seconds
 
-PRESETS = {
+PRESETS: dict[str, dict[str, Any]] = {
     "simple": {"steps": 10, "tokens": 50_000, "time": "10m"},
     "medium": {"steps": 32, "tokens": 200_000, "time": "10m"},
     "complex": {"steps": 100, "tokens": 1_000_000, "time": "30m"},
@@ -26,7 +26,7 @@ class Budgets:
 
     def __init__(self, spec: dict[str, Any]) -> None:
         budgets: dict[str, Any] = spec.get("budgets") or {}
-        preset = PRESETS.get(budgets.get("preset", ""), {})
+        preset: dict[str, Any] = PRESETS.get(budgets.get("preset", ""), {})
         budgets = {key: preset[key] for key in ("steps", "tokens") if key in preset} | budgets
         self.one = {name: limit(budgets.get(name)) for name in ("steps", "tool_calls", "retries", "tokens", "cost")}
         self.per_tool: dict[str, int] = budgets.get("calls_per_tool") or {}
@@ -43,6 +43,10 @@ class Budgets:
     def reserved_for(self, tool: str) -> bool:
         return tool in self.reserve.get("for", [])
 
+    def steps_spent(self) -> bool:
+        steps = self.one["steps"]
+        return steps is not None and self.steps >= steps
+
     def tool_limit(self, tool: str) -> int | None:
         return self.per_tool.get(tool, self.per_tool.get("*"))
 
@@ -53,9 +57,9 @@ class Budgets:
         calls = self.one["tool_calls"]
         if calls is not None and used.calls >= calls:
             reasons.append("budget_tool_calls")
-        if self.reserve and calls is not None and not self.reserved_for(call.tool.name):
-            if calls - used.calls < self.reserve["tool_calls"] + 1:
-                reasons.append("budget_reserved")
+        kept_back = 0 if self.reserved_for(call.tool.name) else self.reserve.get("tool_calls", 0)
+        if calls is not None and kept_back and calls - used.calls < kept_back + 1:
+            reasons.append("budget_reserved")
         tool = self.tool_limit(call.tool.name)
         if tool is not None and used.of_tool(call.tool.name) >= tool:
             reasons.append("budget_calls_per_tool")

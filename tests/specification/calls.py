@@ -110,21 +110,21 @@ class Call:
     @property
     def range(self) -> tuple[str, float, float] | None:
         """The part of its target that the call asks for: target, first, and the one after the last."""
-        paths = self.tool.coverage
-        if "target" not in paths:
+        if "target" not in self.tool.coverage:
             return None
-        target, offset, length = (
-            dig(paths[name], {"args": self.arguments}) if name in paths else ABSENT
-            for name in ("target", "offset", "length")
-        )
-        first = float(offset) if given(offset) else 0.0
-        name = canonical(None if target is ABSENT else target)
-        return name, first, first + float(length) if given(length) else float("inf")
+        first = self.covers("offset") or 0
+        length = self.covers("length")
+        return canonical(self.covers("target")), first, float("inf") if length is None else first + length
 
     @property
     def cursor(self) -> str | None:
         """The page that the call asks for, where the tool declares a cursor."""
         if "cursor" not in self.tool.coverage:
             return None
-        cursor = dig(self.tool.coverage["cursor"], {"args": self.arguments})
-        return canonical(cursor if given(cursor) else None)
+        return canonical(self.covers("cursor"))
+
+    def covers(self, name: str) -> Any:
+        """Read what the tool's `coverage` says of the arguments; None where it says nothing, or they do not."""
+        path = self.tool.coverage.get(name)
+        value = ABSENT if path is None else dig(path, {"args": self.arguments})
+        return None if value is ABSENT else value

@@ -177,7 +177,7 @@ def few_differ(one: Call, other: Call, at_most: float) -> bool:
     absent = object()
     names = set(one.normal) | set(other.normal)
     differ = sum(one.normal.get(name, absent) != other.normal.get(name, absent) for name in names)
-    return differ == 1 or (differ > 0 and differ / len(names) <= at_most)
+    return differ == 1 or bool(differ > 0 and differ / len(names) <= at_most)
 
 
 def same_error(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
@@ -185,11 +185,12 @@ def same_error(history: History, call: Call, rungs: Rungs, seen: Outcome | None)
         return []
     failures: list[Turn] = []
     for entry in history.back("errors"):
-        if isinstance(entry, Turn) and entry.feeds == "all":
-            if entry.call.agent == call.agent and entry.call.tool.name == call.tool.name:
-                if not entry.outcome.failed:
-                    break
-                failures.insert(0, entry)
+        if not isinstance(entry, Turn) or entry.feeds != "all":
+            continue
+        if (entry.call.agent, entry.call.tool.name) == (call.agent, call.tool.name):
+            if not entry.outcome.failed:
+                break
+            failures.insert(0, entry)
     streaks = []
     for key in dict.fromkeys(turn.outcome.error_key for turn in failures):
         if seen is not None and key != seen.error_key:
@@ -271,7 +272,9 @@ def state_key(call: Call) -> str:
 
 def state_oscillation(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
     landings = [
-        turn for turn in history.fed("results") if turn.outcome.state is not None and state_key(turn.call) == state_key(call)
+        turn
+        for turn in history.fed("results")
+        if turn.outcome.state is not None and state_key(turn.call) == state_key(call)
     ]
     count = 0
     states: list[str] = []
@@ -331,7 +334,9 @@ def stale_wait(history: History, call: Call, rungs: Rungs, seen: Outcome | None)
         run.insert(0, turn)
     unchanged, stale = rungs["max_unchanged"], rungs["max_stale"]
     last = run[-1].outcome.at
-    over = (unchanged is not None and len(run) >= unchanged) or (stale is not None and last - run[0].outcome.at >= stale)
+    over = (unchanged is not None and len(run) >= unchanged) or (
+        stale is not None and last - run[0].outcome.at >= stale
+    )
     return [Streak(int(over), last, the_call(call))]
 
 
@@ -352,7 +357,10 @@ def unknown_tool(history: History, call: Call, rungs: Rungs, seen: Outcome | Non
     times = []
     count = 0
     for entry in history.back("errors"):
-        if isinstance(entry, Refused | Turn) and (entry.call.agent, entry.call.tool.name) == (call.agent, call.tool.name):
+        if isinstance(entry, Refused | Turn) and (entry.call.agent, entry.call.tool.name) == (
+            call.agent,
+            call.tool.name,
+        ):
             if isinstance(entry, Refused):
                 count += 1
             elif entry.feeds == "format" and entry.outcome.type == "unknown_tool":
@@ -434,7 +442,12 @@ DETECTORS: list[tuple[str, str, Detector, Callable[[Turn], bool]]] = [
     ("same_result", "same_result", same_result, known_reads),
     ("no_gain", "no_gain", no_gain, known_reads),
     ("empty_streak", "empty_streak", empty_streak, known_reads),
-    ("state_oscillation", "state_oscillation", state_oscillation, lambda t: all_effects(t) and t.outcome.state is not None),
+    (
+        "state_oscillation",
+        "state_oscillation",
+        state_oscillation,
+        lambda t: all_effects(t) and t.outcome.state is not None,
+    ),
     ("transfer_streak", "transfer_streak", transfer_streak, all_effects),
     ("transfer_cycle", "transfer_cycle", transfer_cycle, all_effects),
     ("stale_wait", "stale_wait", stale_wait, lambda t: t.feeds == "wait"),

@@ -113,7 +113,9 @@ class History(list[Entry]):
 
     def quiet_between(self, earlier: Outcome, later: Outcome) -> bool:
         """Tell whether no other call that is more than a read was dispatched or ended between two outcomes."""
-        ends = [index for index, entry in enumerate(self) if isinstance(entry, Ended) and entry.outcome in (earlier, later)]
+        ends = [
+            index for index, entry in enumerate(self) if isinstance(entry, Ended) and entry.outcome in (earlier, later)
+        ]
         return not any(
             isinstance(entry, Dispatched | Ended)
             and entry.call.tool.effect in WORLD

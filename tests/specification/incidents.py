@@ -36,7 +36,9 @@ def names(incident: Any, call: Call) -> bool:
 def brings_news(history: History, incident: Any, turn: Turn) -> bool:
     """Tell whether a call that the incident names brought a new result."""
     earlier = history[: history.index(turn)]
-    fed = [entry for entry in earlier if isinstance(entry, Turn) and entry.feeds == "all" and names(incident, entry.call)]
+    fed = [
+        entry for entry in earlier if isinstance(entry, Turn) and entry.feeds == "all" and names(incident, entry.call)
+    ]
     if incident[:2] == ("task", "state"):
         states = [entry.outcome.state for entry in fed]
         return turn.outcome.state is not None and turn.outcome.state not in states
@@ -49,7 +51,7 @@ def brings_news(history: History, incident: Any, turn: Turn) -> bool:
 
 
 def tally(history: History, incident: Any) -> tuple[int, int]:
-    """Give the refusals and reuses together, and the reuses alone, that are counted in the incident as it is open now."""
+    """Give the refusals and reuses together, and the reuses alone, counted in the incident as it is open now."""
     counted = reused = gains = 0
     for entry in history:
         if isinstance(entry, Counted) and entry.incident == incident:

@@ -119,7 +119,10 @@ class Outcome:
     def gaps_of(self) -> list[tuple[Any, str]]:
         wanted = self.call.tool.result.get("wanted_fields", [])
         return [
-            (self.record_key(record), name) for record in self.records or [] for name in wanted if not carries(record, name)
+            (self.record_key(record), name)
+            for record in self.records or []
+            for name in wanted
+            if not carries(record, name)
         ]
 
     def record_key(self, record: Any) -> Any:

@@ -22,8 +22,8 @@ def number(value: int | float) -> str:
         return str(value)
     if not math.isfinite(value):
         raise ValueError(f"`{value}` has no canonical text")
-    if value == int(value) and abs(value) < 1e21:
-        return str(int(value))
+    if value == 0:
+        return "0"
     mantissa, _, exponent = repr(abs(value)).partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")
