@@ -1,0 +1,133 @@
+"""The position tree of a document: where key and value at each JSON Pointer stand, and the characters inside."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .diagnostics import Place, Span
+from .offsets import Style, scalar_offsets
+from .source import Source
+
+
+class Node:
+    """A value of a document: its data and the offsets between which it is written, without anchor and tag.
+
+    `size` is the number of nodes it stands for with all aliases expanded, `height` its levels of maps and lists, `stop`
+    the end together with the empty lines that close a block scalar. An alias shares the node of its anchor, so data and
+    positions of aliased values are those of the anchor's text.
+    """
+
+    __slots__ = ("children", "data", "end", "height", "size", "start", "stop", "style")
+
+    def __init__(self, data: Any, start: int, end: int, style: Style | None = None) -> None:
+        self.data = data
+        self.start = start
+        self.end = end
+        self.stop = end
+        self.style = style
+        self.size = 1
+        self.height = 0
+        self.children: dict[str, Child] = {}
+
+
+class Child(NamedTuple):
+    """A node in its parent: its key (none in a list), and where the alias stands if it was reached through one."""
+
+    node: Node
+    key: Node | None
+    alias: tuple[int, int] | None
+
+
+class Positions:
+    """Places inside one document, looked up by JSON Pointer (RFC 6901)."""
+
+    __slots__ = ("root", "source")
+
+    def __init__(self, source: Source, root: Node) -> None:
+        self.source = source
+        self.root = root
+
+    def find(self, pointer: str) -> Child | None:
+        """The value at a pointer, or None where the document has none."""
+        child: Child | None = Child(self.root, None, None)
+        for step in split_pointer(pointer):
+            child = child.node.children.get(step) if child is not None else None
+        return child
+
+    def nearest(self, pointer: str) -> tuple[str, Child]:
+        """The longest part of the pointer that the document has, and the value there."""
+        steps = split_pointer(pointer)
+        while True:
+            here = join_pointer(steps)
+            child = self.find(here)
+            if child is not None:
+                return here, child
+            steps.pop()
+
+    def key(self, pointer: str) -> Span | None:
+        """The span of the key at a pointer; None for list items, the root, and what is not there."""
+        child = self.find(pointer)
+        return None if child is None or child.key is None else self.source.span(child.key.start, child.key.end)
+
+    def value(self, pointer: str) -> Span | None:
+        """The span of the value at a pointer, in the anchor's text where an alias led there."""
+        child = self.find(pointer)
+        return None if child is None else self.source.span(child.node.start, child.node.end)
+
+    def style(self, pointer: str) -> Style | None:
+        """How the scalar at a pointer is written; None for maps, lists and what is not there."""
+        child = self.find(pointer)
+        return None if child is None else child.node.style
+
+    def inside(self, pointer: str, start: int, end: int) -> Span | None:
+        """The span of the characters from `start` to `end` (code points) of the string at a pointer.
+
+        Returns None where there is no scalar, and the whole scalar where its text cannot be followed.
+        """
+        child = self.find(pointer)
+        if child is None or child.node.style is None:
+            return None
+        node = child.node
+        value = node.data if isinstance(node.data, str) else self.source.text[node.start : node.end]
+        assert node.style is not None
+        offsets = scalar_offsets(self.source.text, node.start, node.stop, node.style, value)
+        if offsets is None or len(offsets) == 0:
+            return self.source.span(node.start, node.end)
+        length = len(offsets)
+        first = offsets.starts[start] if start < length else offsets.ends[-1]
+        last = offsets.ends[min(end, length) - 1] if end > start else first
+        return self.source.span(first, max(first, last))
+
+    def aliases(self, pointer: str) -> tuple[Place, ...]:
+        """The aliases through which a pointer leads, outermost first."""
+        places: list[Place] = []
+        child = Child(self.root, None, None)
+        for step in split_pointer(pointer):
+            found = child.node.children.get(step)
+            if found is None:
+                break
+            child = found
+            if child.alias is not None:
+                span = self.source.span(*child.alias)
+                places.append(Place("used through this alias", self.source.file, span))
+        return tuple(places)
+
+
+def split_pointer(pointer: str) -> list[str]:
+    """The steps of a JSON Pointer.
+
+    >>> split_pointer("/a~1b/0")
+    ['a/b', '0']
+    """
+    if not pointer:
+        return []
+    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+
+
+def join_pointer(steps: list[str]) -> str:
+    """The JSON Pointer of some steps.
+
+    >>> join_pointer(["a/b", "0"])
+    '/a~1b/0'
+    """
+    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
