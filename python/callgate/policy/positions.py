@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .diagnostics import Place, Span
 from .offsets import Style, scalar_offsets
 from .source import Source
+
+Pointer = str | tuple[str | int, ...]
 
 
 class Node:
@@ -39,7 +42,7 @@ class Child(NamedTuple):
 
 
 class Positions:
-    """Places inside one document, looked up by JSON Pointer (RFC 6901)."""
+    """Places inside one document, by JSON Pointer (RFC 6901) or by the steps of one: `("spec", "rules", 0)`."""
 
     __slots__ = ("root", "source")
 
@@ -47,39 +50,39 @@ class Positions:
         self.source = source
         self.root = root
 
-    def find(self, pointer: str) -> Child | None:
+    def find(self, pointer: Pointer) -> Child | None:
         """The value at a pointer, or None where the document has none."""
         child: Child | None = Child(self.root, None, None)
-        for step in split_pointer(pointer):
+        for step in steps_of(pointer):
             child = child.node.children.get(step) if child is not None else None
         return child
 
-    def nearest(self, pointer: str) -> tuple[str, Child]:
-        """The longest part of the pointer that the document has, and the value there."""
-        steps = split_pointer(pointer)
+    def nearest(self, pointer: Pointer) -> tuple[str, Child]:
+        """The longest part of the pointer that the document has, and what is there."""
+        steps = steps_of(pointer)
         while True:
             here = join_pointer(steps)
-            child = self.find(here)
+            child = self.find(tuple(steps))
             if child is not None:
                 return here, child
             steps.pop()
 
-    def key(self, pointer: str) -> Span | None:
+    def key(self, pointer: Pointer) -> Span | None:
         """The span of the key at a pointer; None for list items, the root, and what is not there."""
         child = self.find(pointer)
         return None if child is None or child.key is None else self.source.span(child.key.start, child.key.end)
 
-    def value(self, pointer: str) -> Span | None:
+    def value(self, pointer: Pointer) -> Span | None:
         """The span of the value at a pointer, in the anchor's text where an alias led there."""
         child = self.find(pointer)
         return None if child is None else self.source.span(child.node.start, child.node.end)
 
-    def style(self, pointer: str) -> Style | None:
+    def style(self, pointer: Pointer) -> Style | None:
         """How the scalar at a pointer is written; None for maps, lists and what is not there."""
         child = self.find(pointer)
         return None if child is None else child.node.style
 
-    def inside(self, pointer: str, start: int, end: int) -> Span | None:
+    def inside(self, pointer: Pointer, start: int, end: int) -> Span | None:
         """The span of the characters from `start` to `end` (code points) of the string at a pointer.
 
         Returns None where there is no scalar, and the whole scalar where its text cannot be followed.
@@ -98,11 +101,11 @@ class Positions:
         last = offsets.ends[min(end, length) - 1] if end > start else first
         return self.source.span(first, max(first, last))
 
-    def aliases(self, pointer: str) -> tuple[Place, ...]:
+    def aliases(self, pointer: Pointer) -> tuple[Place, ...]:
         """The aliases through which a pointer leads, outermost first."""
         places: list[Place] = []
         child = Child(self.root, None, None)
-        for step in split_pointer(pointer):
+        for step in steps_of(pointer):
             found = child.node.children.get(step)
             if found is None:
                 break
@@ -111,6 +114,11 @@ class Positions:
                 span = self.source.span(*child.alias)
                 places.append(Place("used through this alias", self.source.file, span))
         return tuple(places)
+
+
+def steps_of(pointer: Pointer) -> list[str]:
+    """The steps of a pointer in either form, as text."""
+    return split_pointer(pointer) if isinstance(pointer, str) else [str(step) for step in pointer]
 
 
 def split_pointer(pointer: str) -> list[str]:
@@ -124,10 +132,10 @@ def split_pointer(pointer: str) -> list[str]:
     return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
 
 
-def join_pointer(steps: list[str]) -> str:
+def join_pointer(steps: Iterable[str | int]) -> str:
     """The JSON Pointer of some steps.
 
     >>> join_pointer(["a/b", "0"])
     '/a~1b/0'
     """
-    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)

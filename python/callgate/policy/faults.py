@@ -1,0 +1,63 @@
+"""Faults that the core finds in a document, by pointer, turned into diagnostics with a place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, Protocol
+
+from .diagnostics import Diagnostic, Place, Severity, Span
+from .positions import Positions, join_pointer
+
+Steps = tuple[str | int, ...]
+
+
+class Fault(Protocol):
+    """A fault as the core gives it out: pointers are steps from the document's root."""
+
+    @property
+    def code(self) -> str: ...  # noqa: D102
+    @property
+    def severity(self) -> Severity: ...  # noqa: D102
+    @property
+    def pointer(self) -> Steps: ...  # noqa: D102
+    @property
+    def part(self) -> Literal["key", "value"]: ...  # noqa: D102
+    @property
+    def message(self) -> str: ...  # noqa: D102
+    @property
+    def hint(self) -> str | None: ...  # noqa: D102
+    @property
+    def related(self) -> Iterable[tuple[Steps, str]]: ...  # noqa: D102
+
+
+def located(positions: Positions, faults: Iterable[Fault]) -> list[Diagnostic]:
+    """The faults of a document as diagnostics.
+
+    A fault about a key points at the key, or where it has none (the document itself, an item of a list) at the
+    beginning of the value. What is reached through an alias points at the anchor's text, with the alias beside it.
+    """
+    file = positions.source.file
+    found: list[Diagnostic] = []
+    for fault in faults:
+        related = tuple(Place(words, file, span_of(positions, at, "value")) for at, words in fault.related)
+        found.append(
+            Diagnostic(
+                fault.code, fault.severity, fault.message, file, span_of(positions, fault.pointer, fault.part),
+                fault.hint, related + positions.aliases(fault.pointer), join_pointer(fault.pointer),
+            )
+        )  # fmt: skip
+    return found
+
+
+def span_of(positions: Positions, pointer: Steps, part: Literal["key", "value"]) -> Span:
+    """The span of a key or value, or of the nearest thing around it that is written."""
+    here, child = positions.nearest(pointer)
+    whole = here == join_pointer(pointer)
+    node = child.node
+    if child.key is not None and (part == "key" or not whole or node.style is None or node.start == node.end):
+        node = child.key  # a map or list as a whole would mark many lines; its key says which one is meant
+    elif node.style is None:
+        first = next(iter(node.children.values()), None)
+        if first is not None and first.key is not None:
+            node = first.key
+    return positions.source.span(node.start, max(node.end, node.start))

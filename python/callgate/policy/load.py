@@ -1,0 +1,229 @@
+"""Files and folders of policy documents: what is in them, by kind and name, and the packs that they name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .compose import DEFAULT_LIMITS, Limits, compose
+from .diagnostics import Diagnostic, Place, Span
+from .packs import packs_root
+from .positions import Positions
+from .source import Source, decode
+
+SUFFIXES = (".yaml", ".yml")
+TEST_SUFFIXES = ("_test.yaml", "_test.yml")
+CONFIGURATION = "callgate.yaml"
+
+
+class Document(NamedTuple):
+    """One document of a file. `kind` and `name` are None where the document does not say them."""
+
+    kind: str | None
+    name: str | None
+    positions: Positions
+
+    @property
+    def data(self) -> Any:
+        """The document as plain data, envelope included. Shared; not to be changed."""
+        return self.positions.root.data
+
+    @property
+    def source(self) -> Source:
+        """The file that it stands in."""
+        return self.positions.source
+
+    def place(self, message: str) -> Place:
+        """The place of its name, for a diagnostic that refers to it."""
+        span = self.positions.value("/metadata/name") or self.positions.value("")
+        return Place(message, self.source.file, span)
+
+
+class Loaded:
+    """What was loaded: the documents that were asked for, and packs as they are named.
+
+    `documents` are those of the paths, `packed` those of packs, `diagnostics` all that is wrong with any of their
+    files, `sources` the text of every file that was read, by the path that diagnostics show.
+    """
+
+    def __init__(self, packs: Sequence[Path] | None, limits: Limits) -> None:
+        self.documents: list[Document] = []
+        self.packed: list[Document] = []
+        self.diagnostics: list[Diagnostic] = []
+        self.sources: dict[str, Source] = {}
+        self.files: list[str] = []
+        self._packs = packs
+        self._limits = limits
+        self._seen: set[str] = set()
+        self._asked: set[str] = set()
+
+    def find(self, kind: str, name: str) -> Document | None:
+        """The document of a kind and name: one of those loaded, else one of the pack of that name."""
+        found = self._among(kind, name)
+        if found is None and name not in self._asked:
+            self._asked.add(name)
+            for root in self._pack_roots():
+                if _is_plain(name) and (root / name).is_dir():
+                    self._read_pack(root, name)
+                    break
+            found = self._among(kind, name)
+        return found
+
+    def names(self, kind: str) -> list[str]:
+        """The names that `find` knows for a kind, packs not looked into yet included."""
+        known = {d.name for d in (*self.documents, *self.packed) if d.kind == kind and d.name is not None}
+        for root in self._pack_roots():
+            known.update(entry.name for entry in root.iterdir() if entry.is_dir() and _is_plain(entry.name))
+        return sorted(known)
+
+    def of_kind(self, kind: str) -> list[Document]:
+        """The documents of a kind among those that were asked for."""
+        return [document for document in self.documents if document.kind == kind]
+
+    def _among(self, kind: str, name: str) -> Document | None:
+        for document in (*self.documents, *self.packed):
+            if document.kind == kind and document.name == name:
+                return document
+        return None
+
+    def _pack_roots(self) -> list[Path]:
+        if self._packs is None:
+            self._packs = [packs_root()]
+        return [root for root in self._packs if root.is_dir()]
+
+    def _read_pack(self, root: Path, name: str) -> None:
+        for path in _yaml_files(root / name):
+            if not path.name.endswith(TEST_SUFFIXES):
+                label = path.relative_to(root).as_posix()
+                self.packed += self.read(path, _shown(path), label)
+
+    def read(self, path: Path, file: str, label: str | None = None) -> list[Document]:
+        """The documents of one file; its faults are added to `diagnostics`. A file is read once."""
+        real = os.path.realpath(path)
+        if real in self._seen:
+            return []
+        self._seen.add(real)
+        try:
+            with path.open("rb") as handle:
+                data = handle.read(self._limits.bytes + 1)
+        except OSError as error:
+            self._fault("CG703", f"cannot read the file: {(error.strerror or str(error)).lower()}", file)
+            return []
+        self.files.append(file)
+        source, undecodable = decode(file, data, self._limits.bytes, label)
+        self.sources[file] = source
+        if undecodable is not None:
+            self.diagnostics.append(undecodable)
+            return []
+        composed = compose(source, self._limits)
+        self.diagnostics += composed.diagnostics
+        if path.name == CONFIGURATION:
+            return []
+        found = [document for positions in composed.documents if (document := self._document(positions))]
+        if not composed.documents and not composed.diagnostics:
+            self._fault("CG709", "the file holds no document", file, severity="warning")
+        return found
+
+    def _document(self, positions: Positions) -> Document | None:
+        data, file = positions.root.data, positions.source.file
+        if data is None and positions.root.style is not None:  # `---` with nothing behind it
+            return None
+        if not isinstance(data, dict):
+            what = "a list" if isinstance(data, list) else "a single value"
+            self._fault("CG112", f"a document has to be a map, not {what}", file, positions.value(""))
+            return None
+        kind, metadata = data.get("kind"), data.get("metadata")
+        if "kind" not in data:
+            hint = "say what it is with `kind:`, or move it out of this folder"
+            first = next(iter(positions.root.children.values()), None)
+            at = first.key if first is not None and first.key is not None else positions.root
+            span = positions.source.span(at.start, at.end)
+            self._fault("CG110", "document without a `kind`: it is ignored", file, span, hint, "warning")
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        return Document(kind if isinstance(kind, str) else None, name if isinstance(name, str) else None, positions)
+
+    def _fault(
+        self, code: str, message: str, file: str, span: Span | None = None, hint: str | None = None,
+        severity: Any = "error",
+    ) -> None:  # fmt: skip
+        self.diagnostics.append(Diagnostic(code, severity, message, file, span, hint))
+
+    def add(self, path: Path) -> None:
+        """Load one file, or a folder with all below it."""
+        if path.is_dir():
+            files = _yaml_files(path)
+            if not files:
+                hint = "policies are read from files named `*.yaml` or `*.yml`"
+                self._fault("CG702", "the folder holds no YAML file", _shown(path), hint=hint)
+            for file in files:
+                self.documents += self.read(file, _shown(file))
+        elif not path.exists():
+            self._fault("CG701", "no such file or folder", _shown(path))
+        else:
+            self.documents += self.read(path, _shown(path))
+
+    def refuse_equal_names(self) -> None:
+        """Report documents of one kind that share a name."""
+        first: dict[tuple[str, str], Document] = {}
+        for document in self.documents:
+            if document.kind is None or document.name is None:
+                continue
+            other = first.setdefault((document.kind, document.name), document)
+            if other is not document:
+                self.diagnostics.append(
+                    Diagnostic(
+                        "CG706", "error", f"a second {document.kind} named `{document.name}`", document.source.file,
+                        document.positions.value("/metadata/name"), "give each its own name",
+                        (other.place("the first one"),), "/metadata/name",
+                    )
+                )  # fmt: skip
+
+
+def load(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    packs: Sequence[Path] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Loaded:
+    """Load files and folders; folders whole, in the order of their paths, hidden folders left out.
+
+    Args:
+        paths: files, and folders of `*.yaml` and `*.yml`.
+        packs: folders with a folder for each pack; None for the packs that ship with callgate.
+        limits: how much one file may hold.
+
+    Returns:
+        What was found, with everything that is wrong about it; nothing is raised for what a file holds.
+
+    Example:
+        >>> [d.code for d in load(["no/such/file.yaml"]).diagnostics]
+        ['CG701']
+    """
+    loaded = Loaded(packs, limits)
+    for path in paths:
+        loaded.add(Path(path))
+    loaded.refuse_equal_names()
+    return loaded
+
+
+def _yaml_files(folder: Path) -> list[Path]:
+    found: list[Path] = []
+    for base, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(base, name) for name in files if name.endswith(SUFFIXES) and not name.startswith(".")]
+    return sorted(found)
+
+
+def _is_plain(name: str) -> bool:
+    return name != "" and not name.startswith((".", "_")) and not set(name) & set("/\\\0")
+
+
+def _shown(path: Path) -> str:
+    """A path as diagnostics show it: relative where it lies below the working directory."""
+    if path.is_absolute():
+        with suppress(ValueError):
+            path = path.relative_to(Path.cwd())
+    return path.as_posix()
