@@ -177,7 +177,12 @@ pub fn write_int(number: i64, sink: &mut impl Sink) {
 
 /// Writes a binary64 number as ECMAScript does (RFC 8785, 3.2.2.3), or the bare word of what JSON has no form for.
 pub fn write_float(number: f64, sink: &mut impl Sink) {
-    if number.is_finite() {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
+    let whole = number as i64;
+    #[allow(clippy::cast_precision_loss, clippy::float_cmp)]
+    if whole as f64 == number && whole.unsigned_abs() <= MAX_SAFE_INTEGER.unsigned_abs() {
+        sink.put(itoa::Buffer::new().format(whole).as_bytes());
+    } else if number.is_finite() {
         sink.put(ryu_js::Buffer::new().format_finite(number).as_bytes());
     } else if number.is_nan() {
         sink.put(b"NaN");

@@ -63,7 +63,8 @@ fn write_escaped(byte: u8, sink: &mut impl Sink) {
     }
 }
 
-fn hex(digit: u8) -> u8 {
+/// A digit below 16 in lower-case hex.
+pub fn hex(digit: u8) -> u8 {
     if digit < 10 {
         b'0' + digit
     } else {
@@ -71,25 +72,43 @@ fn hex(digit: u8) -> u8 {
     }
 }
 
-/// Whether a byte may need more than to be copied. 0xED may start a lone surrogate.
-#[inline]
-fn special(byte: u8) -> bool {
-    (byte < 0x20) | (byte == b'"') | (byte == b'\\') | (byte == 0xED)
-}
+/// Bytes that may need more than to be copied; 0xED may start a lone surrogate.
+const SPECIAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = true;
+        byte += 1;
+    }
+    table[b'"' as usize] = true;
+    table[b'\\' as usize] = true;
+    table[0xED] = true;
+    table
+};
 
 /// How many bytes from the start need no second look.
 #[inline]
-pub fn plain_run(text: &[u8]) -> usize {
+fn plain_run(text: &[u8]) -> usize {
     let mut at = 0;
-    // Whole blocks without a branch in them, which the compiler turns into vector code.
-    for block in text.chunks_exact(16) {
-        if block.iter().fold(false, |any, byte| any | special(*byte)) {
-            break;
+    for word in text.chunks_exact(8) {
+        let marks = marks(u64::from_le_bytes(word.try_into().unwrap_or_default()));
+        if marks != 0 {
+            return at + marks.trailing_zeros() as usize / 8;
         }
-        at += 16;
+        at += 8;
     }
     let rest = text.get(at..).unwrap_or_default();
-    at + rest.iter().position(|byte| special(*byte)).unwrap_or(rest.len())
+    at + rest.iter().position(|byte| SPECIAL[usize::from(*byte)]).unwrap_or(rest.len())
+}
+
+/// The top bit of the first special byte among eight, the lowest first; bits above it mean nothing.
+#[inline]
+fn marks(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const TOPS: u64 = 0x8080_8080_8080_8080;
+    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    (control | zero(word ^ (ONES * 0x22)) | zero(word ^ (ONES * 0x5C)) | zero(word ^ (ONES * 0xED))) & TOPS
 }
 
 #[cfg(test)]

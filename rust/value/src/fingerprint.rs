@@ -5,6 +5,7 @@ use std::hash::Hasher;
 use siphasher::sip::SipHasher13;
 
 use crate::canonical::{write_loosened, Loosening};
+use crate::escape::hex;
 use crate::{NoCanonical, Value};
 
 /// What a fingerprint's preimage starts with: the version of the canonical profile.
@@ -30,9 +31,17 @@ impl Digest {
     /// 64 lower-case hex digits.
     #[must_use]
     pub fn to_hex(&self) -> String {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digit = |value: u8| char::from(DIGITS.get(usize::from(value)).copied().unwrap_or(b'0'));
-        self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xF)]).collect()
+        self.hex_bytes().map(char::from).iter().collect()
+    }
+
+    /// The same digits as ASCII bytes.
+    #[must_use]
+    pub fn hex_bytes(&self) -> [u8; 64] {
+        let mut out = [0; 64];
+        for (pair, byte) in out.chunks_exact_mut(2).zip(self.0) {
+            pair.copy_from_slice(&[hex(byte >> 4), hex(byte & 0xF)]);
+        }
+        out
     }
 }
 
