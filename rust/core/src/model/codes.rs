@@ -78,8 +78,8 @@ codes! {
     NOT_LIFTABLE = "CG417" "not-liftable";
     /// A key that says nothing about this tool's effect.
     SENSELESS_FOR_EFFECT = "CG418" "senseless-for-effect";
-    /// A value of zero where zero would switch off what is being set.
-    SENSELESS_ZERO = "CG419" "senseless-zero";
+    /// A value that switches off the very thing that is being set.
+    SENSELESS_VALUE = "CG419" "senseless-value";
     /// A name that is listed here but not where it would have to be declared.
     UNDECLARED_FIELD = "CG420" "undeclared-field";
 }

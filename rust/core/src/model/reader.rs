@@ -202,11 +202,10 @@ impl<T: Model> Model for Vec<T> {
             reader.wrong_type(value, &Self::wanted());
             return None;
         };
-        let mut entries = Vec::with_capacity(list.len());
-        for (index, entry) in list.iter().enumerate() {
-            entries.extend(reader.within(Segment::Index(index), |reader| T::read(entry, reader)));
-        }
-        Some(entries)
+        // all entries are read for their faults; a list with one missing is not given out, since positions would shift
+        let read = |(index, entry)| reader.within(Segment::Index(index), |reader| T::read(entry, reader));
+        let entries: Vec<Option<T>> = list.iter().enumerate().map(read).collect();
+        entries.into_iter().collect()
     }
 
     fn schema(defs: &mut Defs) -> serde_json::Value {
