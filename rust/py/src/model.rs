@@ -1,9 +1,10 @@
 //! The policy model for Python: every fault of a document, and the JSON Schemas.
 use callgate_core::model::{self, Segment, Stage};
-use callgate_value::{Map, Text, Value};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyString, PyTuple};
+
+use crate::lift::lift_arguments;
 
 /// Adds what this module has to the Python module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -78,7 +79,7 @@ fn pointer<'py>(py: Python<'py>, pointer: &model::Pointer) -> PyResult<Bound<'py
 ///     The faults; none if the document is in order.
 ///
 /// Raises:
-///     TypeError: the document holds something that YAML has no form for.
+///     ArgumentError: the document holds something that is not JSON-like, or is nested too deeply.
 ///
 /// Example:
 ///     >>> from callgate import _core
@@ -87,7 +88,7 @@ fn pointer<'py>(py: Python<'py>, pointer: &model::Pointer) -> PyResult<Bound<'py
 #[pyfunction]
 #[pyo3(signature = (kind, document, *, resolved = false))]
 fn validate(py: Python<'_>, kind: &str, document: &Bound<'_, PyAny>, resolved: bool) -> PyResult<Vec<Fault>> {
-    let document = lift(document, 0)?;
+    let document = lift_arguments(document).map_err(|fault| fault.into_error(py, "document"))?;
     let stage = if resolved { Stage::Resolved } else { Stage::Layer };
     model::validate(kind, &document, stage).into_iter().map(|fault| Fault::new(py, fault)).collect()
 }
@@ -113,39 +114,4 @@ fn kinds() -> Vec<&'static str> {
 #[pyfunction]
 fn codes() -> Vec<(&'static str, &'static str)> {
     model::codes::ALL.iter().map(|code| (code.id, code.name)).collect()
-}
-
-/// Plain data from a YAML reader, which has capped depth and size already.
-fn lift(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
-    const DEEPEST: usize = 256;
-    if depth > DEEPEST {
-        return Err(PyValueError::new_err("the document is nested too deeply"));
-    }
-    let inner = depth.saturating_add(1);
-    if object.is_none() {
-        Ok(Value::Null)
-    } else if let Ok(boolean) = object.cast::<PyBool>() {
-        Ok(Value::Bool(boolean.is_true()))
-    } else if object.is_instance_of::<PyInt>() {
-        match object.extract::<i64>() {
-            Ok(number) => Ok(Value::Int(number)),
-            Err(_) => Ok(Value::BigInt(object.str()?.to_string().into())),
-        }
-    } else if let Ok(number) = object.cast::<PyFloat>() {
-        Ok(Value::Float(number.value()))
-    } else if let Ok(text) = object.cast::<PyString>() {
-        Ok(Value::Str(text.to_string_lossy().as_ref().into()))
-    } else if let Ok(list) = object.cast::<PyList>() {
-        Ok(Value::List(list.iter().map(|item| lift(&item, inner)).collect::<PyResult<_>>()?))
-    } else if let Ok(map) = object.cast::<PyDict>() {
-        let mut entries = Vec::with_capacity(map.len());
-        for (key, value) in map.iter() {
-            let key = key.cast::<PyString>().map_err(|_| PyTypeError::new_err("a key is not text"))?;
-            entries.push((Text::from(key.to_string_lossy().as_ref()), lift(&value, inner)?));
-        }
-        let map = Map::new(entries).map_err(|at| PyValueError::new_err(format!("key {at} stands twice")))?;
-        Ok(Value::Map(map))
-    } else {
-        Err(PyTypeError::new_err(format!("YAML has no form for a {}", object.get_type().name()?)))
-    }
 }

@@ -66,7 +66,7 @@ codes! {
     SHADOWED_ENTRY = "CG411" "shadowed-entry";
     /// A cache for a tool that is no read.
     CACHED_EFFECT = "CG412" "cached-effect";
-    /// A poll that the cache would answer.
+    /// A poll whose stale answers the cache would hand out.
     CACHED_POLL = "CG413" "cached-poll";
     /// An action that does not exist in the rule's phase.
     ACTION_OF_OTHER_PHASE = "CG414" "action-of-other-phase";

@@ -144,6 +144,9 @@ impl Model for Cost {
         let unlimited = value.get("limit").is_some_and(is_unlimited);
         if !matches!(value, Value::Map(_)) {
             reader.wrong_type(value, &Self::wanted());
+            if let (Some(amount), Some(fault)) = (value.as_f64(), reader.faults_mut().last_mut()) {
+                fault.hint = Some(format!("name the currency too: {{limit: {amount}, currency: USD}}"));
+            }
             return None;
         }
         if unlimited {
@@ -176,5 +179,53 @@ impl Model for Cost {
                 },
             },
         ]})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use callgate_value::read_json;
+
+    use super::{Cost, Limit};
+    use crate::model::numbers::{Amount, Count};
+    use crate::model::reader::{Model, Reader};
+    use crate::model::texts::Name;
+    use crate::model::Pointer;
+
+    /// Code, place and hint of a fault.
+    type Told = (&'static str, Pointer, Option<String>);
+
+    fn read<T: Model>(json: &str) -> (Option<T>, Vec<Told>) {
+        let mut reader = Reader::default();
+        let read = T::read(&read_json(json.as_bytes()).unwrap(), &mut reader);
+        (read, reader.into_faults().into_iter().map(|fault| (fault.code.id, fault.pointer, fault.hint)).collect())
+    }
+
+    #[test]
+    fn a_limit_is_a_value_or_unlimited_with_a_reason() {
+        let unlimited = |reason: Option<&str>| Some(Limit::Unlimited(reason.map(str::to_owned)));
+        assert_eq!(read::<Limit<Count>>("0"), (Some(Limit::At(Count(0))), vec![]));
+        assert_eq!(read::<Limit<Count>>(r#""unlimited""#), (unlimited(None), vec![]));
+        let given = r#"{"limit": "unlimited", "reason": "the host counts"}"#;
+        assert_eq!(read::<Limit<Count>>(given), (unlimited(Some("the host counts")), vec![]));
+        assert_eq!(read::<Limit<Count>>(r#"{"limit": 7}"#), (Some(Limit::At(Count(7))), vec![]));
+    }
+
+    #[test]
+    fn a_negative_limit_is_refused_and_told_how_no_limit_is_written() {
+        let hint = Some("for no limit write `unlimited`; zero means zero".to_owned());
+        assert_eq!(read::<Limit<Count>>("-1"), (None, vec![("CG205", Pointer::default(), hint.clone())]));
+        let inside = Pointer::default().key("limit");
+        assert_eq!(read::<Limit<Count>>(r#"{"limit": -1}"#), (None, vec![("CG205", inside, hint)]));
+    }
+
+    #[test]
+    fn a_cost_names_its_currency() {
+        let cost = Cost::At { limit: Amount(2.5), currency: Name("USD".to_owned()) };
+        assert_eq!(read::<Cost>(r#"{"limit": 2.5, "currency": "USD"}"#), (Some(cost), vec![]));
+        let missing = ("CG202", Pointer::default(), Some("add `currency:`".to_owned()));
+        assert_eq!(read::<Cost>(r#"{"limit": 2.5}"#), (None, vec![missing]));
+        let bare = ("CG203", Pointer::default(), Some("name the currency too: {limit: 3, currency: USD}".to_owned()));
+        assert_eq!(read::<Cost>("3"), (None, vec![bare]));
     }
 }

@@ -354,3 +354,20 @@ model! {
         pub attempts: Option<Count<1>>,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use callgate_value::read_json;
+
+    use super::{Effect, Tool};
+    use crate::model::reader::{Model, Reader};
+
+    #[test]
+    fn a_form_replaces_the_keys_that_it_writes_and_no_others() {
+        let json = br#"{"effect": "unknown", "groups": ["shell"], "forms": [{"when": "args.a", "effect": "read"}]}"#;
+        let tool = Tool::read(&read_json(json).unwrap(), &mut Reader::default()).unwrap();
+        let seen = tool.in_form(&tool.forms.as_ref().unwrap()[0]);
+        assert_eq!(seen.effect, Some(Effect::Read));
+        assert_eq!(seen.groups, tool.groups);
+    }
+}

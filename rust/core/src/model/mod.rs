@@ -31,14 +31,13 @@ pub mod texts;
 pub mod times;
 pub(crate) mod words;
 
-pub use check::Stage;
+pub use check::{Checked, Stage};
 pub use codes::Code;
 pub use envelope::{GuardBinding, GuardException, GuardPolicy, GuardTest, ToolManifest};
 pub use fault::{Fault, Part, Pointer, Segment, Severity};
 pub use reader::{Model, Named, Reader};
 
 use callgate_value::Value;
-use check::Checked;
 
 /// The kinds of documents, in the order in which pages list them.
 pub const KINDS: &[&str] = &["ToolManifest", "GuardPolicy", "GuardBinding", "GuardException", "GuardTest"];
@@ -48,12 +47,23 @@ pub const KINDS: &[&str] = &["ToolManifest", "GuardPolicy", "GuardBinding", "Gua
 /// The document comes back even if there are faults, with the faulty places left out, unless too much of it is missing;
 /// it must not be compiled unless no fault is an error.
 #[must_use]
-pub fn read<T: Model + Checked>(document: &Value, stage: Stage) -> (Option<T>, Vec<Fault>) {
+pub fn read<T: Checked>(document: &Value, stage: Stage) -> (Option<T>, Vec<Fault>) {
     let mut reader = Reader::default();
     let read = T::read(document, &mut reader);
     let mut faults = reader.into_faults();
-    if let Some(read) = &read {
-        read.check(stage, faults.is_empty(), &mut faults);
+    let clean = faults.is_empty();
+    match &read {
+        Some(read) => {
+            T::check(read.spec(), stage, clean, &mut faults);
+            read.check_beside(&mut faults);
+        }
+        // a fault of the envelope must not hide those of the spec; those of its form are reported already
+        None => {
+            let spec = document.get("spec").and_then(|spec| T::Spec::read(spec, &mut Reader::default()));
+            if let Some(spec) = spec {
+                T::check(&spec, stage, clean, &mut faults);
+            }
+        }
     }
     (read, faults)
 }

@@ -272,3 +272,75 @@ impl<T: Model> Model for Named<T> {
         json!({"type": "object", "additionalProperties": super::schema::nullable(<T as Model>::schema(defs))})
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use callgate_value::read_json;
+
+    use super::{Model, Named, Reader};
+    use crate::model::detectors::Detectors;
+    use crate::model::fault::{Fault, Part, Pointer, Severity};
+    use crate::model::numbers::Count;
+    use crate::model::{codes, envelope};
+
+    fn read<T: Model>(json: &str) -> (Option<T>, Vec<Fault>) {
+        let mut reader = Reader::default();
+        let read = T::read(&read_json(json.as_bytes()).unwrap(), &mut reader);
+        (read, reader.into_faults())
+    }
+
+    #[test]
+    fn a_misspelt_detector_is_reported_at_its_key_with_what_was_meant() {
+        let (_, faults) = read::<Detectors>(r#"{"exact_repeats": {}}"#);
+        let fault = Fault {
+            code: codes::UNKNOWN_KEY,
+            severity: Severity::Error,
+            pointer: Pointer::default().key("exact_repeats"),
+            part: Part::Key,
+            message: "unknown detector `exact_repeats`".to_owned(),
+            hint: Some("did you mean `exact_repeat`?".to_owned()),
+            related: vec![],
+        };
+        assert_eq!(faults, [fault]);
+    }
+
+    #[test]
+    fn every_fault_is_found_in_one_pass_and_the_rest_is_read() {
+        let (detectors, faults) = read::<Detectors>(
+            r#"{"window": "50", "cycle": {"laps": 1, "lap": 3}, "same_error": {"note_after": 3, "cool_down": "1h30m"}}"#,
+        );
+        let codes: Vec<_> = faults.iter().map(|fault| fault.code.id).collect();
+        assert_eq!(codes, ["CG203", "CG201", "CG205", "CG206"]);
+        assert_eq!(detectors.unwrap().same_error.unwrap().note_after, Some(Count(3)));
+    }
+
+    #[test]
+    fn null_is_as_good_as_nothing_where_a_key_may_be_left_out() {
+        let (detectors, faults) = read::<Detectors>(r#"{"window": null, "for": {"a": null, "b": {"cycle": null}}}"#);
+        let detectors = detectors.unwrap();
+        assert_eq!((faults, detectors.window), (vec![], None));
+        assert_eq!(detectors.r#for.unwrap().iter().map(|(name, _)| name).collect::<Vec<_>>(), ["b"]);
+    }
+
+    #[test]
+    fn null_is_a_missing_key_where_a_key_must_be_there() {
+        let (metadata, faults) = read::<envelope::Metadata>(r#"{"name": null}"#);
+        assert!(metadata.is_none());
+        let fault = Fault::key(codes::MISSING_KEY, Pointer::default(), "the document lacks the key `name`");
+        assert_eq!(faults, [fault.hint("add `name:`")]);
+    }
+
+    #[test]
+    fn a_list_with_a_faulty_entry_is_not_given_out_but_all_its_faults_are() {
+        let (list, faults) = read::<Vec<Count<1>>>(r#"[1, 0, "2"]"#);
+        assert!(list.is_none());
+        let places: Vec<_> = faults.into_iter().map(|fault| (fault.code.id, fault.pointer)).collect();
+        assert_eq!(places, [("CG205", Pointer::default().index(1)), ("CG203", Pointer::default().index(2))]);
+    }
+
+    #[test]
+    fn names_keep_the_order_of_the_author() {
+        let (named, _) = read::<Named<Count>>(r#"{"b": 1, "a": 2}"#);
+        assert_eq!(named.unwrap().0, [("b".to_owned(), Count(1)), ("a".to_owned(), Count(2))]);
+    }
+}

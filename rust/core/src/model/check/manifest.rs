@@ -74,19 +74,23 @@ impl View<'_> {
         }
     }
 
-    /// A poll that is answered from a cache waits for something that it never gets to see.
+    /// Once a poll is stale, an answer as old as that must not be handed out any more.
     fn waiting(&mut self, written: &Tool, seen: &Tool) {
-        let interval = match &seen.waiting {
-            Some(Waiting::Flag(true)) => 0.0,
-            Some(Waiting::Poll(poll)) => poll.min_interval.map_or(0.0, Duration::seconds),
+        const STALE: f64 = 600.0; // what `waiting` means where it does not say
+        let stale = match &seen.waiting {
+            Some(Waiting::Flag(true)) => Some(STALE),
+            Some(Waiting::Poll(poll)) => match &poll.max_stale {
+                Some(limit) => limit.value().map(Duration::seconds),
+                None => Some(STALE),
+            },
             _ => return,
         };
         let ttl = seen.cache.as_ref().and_then(|cache| cache.ttl).map_or(0.0, Duration::seconds);
-        if ttl > interval && (written.waiting.is_some() || written.cache.is_some()) {
+        if stale.is_some_and(|stale| ttl > stale) && (written.waiting.is_some() || written.cache.is_some()) {
             let key = if written.cache.is_some() { "cache" } else { "waiting" };
-            let message = "a poll of this tool would be answered from its cache";
+            let message = "`cache.ttl` is longer than `waiting.max_stale`: stale answers would be handed out again";
             let fault = Fault::key(codes::CACHED_POLL, self.at.key(key), message).warning();
-            self.report(fault.hint("write a `cache.ttl` of at most `waiting.min_interval`, or take `cache` out"));
+            self.report(fault.hint("write a `cache.ttl` of at most `waiting.max_stale` (10m where it is left out)"));
         }
     }
 

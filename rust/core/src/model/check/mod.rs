@@ -7,8 +7,14 @@ mod locked;
 mod manifest;
 mod policy;
 
+use super::binding::BindingSpec;
 use super::envelope::{GuardBinding, GuardException, GuardPolicy, GuardTest, ToolManifest};
+use super::exception::ExceptionSpec;
 use super::fault::{Fault, Pointer};
+use super::guard_test::TestSpec;
+use super::manifest::ManifestSpec;
+use super::policy::PolicySpec;
+use super::reader::Model;
 
 /// What is being looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,25 +27,50 @@ pub enum Stage {
 }
 
 /// A document whose sense can be checked.
-pub trait Checked {
-    /// Adds the faults of sense. `clean` says that the form had no fault, so that what is missing is missing indeed.
-    fn check(&self, stage: Stage, clean: bool, faults: &mut Vec<Fault>);
+pub trait Checked: Model {
+    /// What stands under `spec`.
+    type Spec: Model;
+
+    /// What stands under `spec` of a document that could be read.
+    fn spec(&self) -> &Self::Spec;
+
+    /// Adds the faults of sense in `spec`. `clean` says that the form had no fault, so that what is missing is missing
+    /// indeed.
+    fn check(spec: &Self::Spec, stage: Stage, clean: bool, faults: &mut Vec<Fault>);
+
+    /// Adds those in what stands beside `spec`.
+    fn check_beside(&self, _: &mut Vec<Fault>) {}
 }
 
 /// Where `spec` stands.
-fn spec() -> Pointer {
+fn at() -> Pointer {
     Pointer::default().key("spec")
 }
 
 impl Checked for ToolManifest {
-    fn check(&self, _: Stage, _: bool, faults: &mut Vec<Fault>) {
-        manifest::check(&self.spec, &spec(), faults);
+    type Spec = ManifestSpec;
+
+    fn spec(&self) -> &ManifestSpec {
+        &self.spec
+    }
+
+    fn check(spec: &ManifestSpec, _: Stage, _: bool, faults: &mut Vec<Fault>) {
+        manifest::check(spec, &at(), faults);
     }
 }
 
 impl Checked for GuardPolicy {
-    fn check(&self, stage: Stage, clean: bool, faults: &mut Vec<Fault>) {
-        policy::check(&self.spec, &spec(), stage, clean, faults);
+    type Spec = PolicySpec;
+
+    fn spec(&self) -> &PolicySpec {
+        &self.spec
+    }
+
+    fn check(spec: &PolicySpec, stage: Stage, clean: bool, faults: &mut Vec<Fault>) {
+        policy::check(spec, &at(), stage, clean, faults);
+    }
+
+    fn check_beside(&self, faults: &mut Vec<Fault>) {
         if let Some(invariants) = self.verification.as_ref().and_then(|verification| verification.invariants.as_ref()) {
             let at = Pointer::default().key("verification").key("invariants");
             policy::unique_ids(invariants.iter().map(|invariant| &invariant.id), &at, "invariant", faults);
@@ -48,17 +79,35 @@ impl Checked for GuardPolicy {
 }
 
 impl Checked for GuardBinding {
-    fn check(&self, _: Stage, _: bool, _: &mut Vec<Fault>) {}
+    type Spec = BindingSpec;
+
+    fn spec(&self) -> &BindingSpec {
+        &self.spec
+    }
+
+    fn check(_: &BindingSpec, _: Stage, _: bool, _: &mut Vec<Fault>) {}
 }
 
 impl Checked for GuardException {
-    fn check(&self, _: Stage, _: bool, faults: &mut Vec<Fault>) {
-        exception::check(&self.spec, &spec(), faults);
+    type Spec = ExceptionSpec;
+
+    fn spec(&self) -> &ExceptionSpec {
+        &self.spec
+    }
+
+    fn check(spec: &ExceptionSpec, _: Stage, _: bool, faults: &mut Vec<Fault>) {
+        exception::check(spec, &at(), faults);
     }
 }
 
 impl Checked for GuardTest {
-    fn check(&self, _: Stage, clean: bool, faults: &mut Vec<Fault>) {
-        guard_test::check(&self.spec, &spec(), clean, faults);
+    type Spec = TestSpec;
+
+    fn spec(&self) -> &TestSpec {
+        &self.spec
+    }
+
+    fn check(spec: &TestSpec, _: Stage, clean: bool, faults: &mut Vec<Fault>) {
+        guard_test::check(spec, &at(), clean, faults);
     }
 }
