@@ -1,4 +1,4 @@
-from typing import Literal, final
+from typing import Any, Literal, final
 
 @final
 class Fault:
@@ -36,3 +36,14 @@ def _canonical_from_json(text: bytes) -> str: ...
 def _json_by_value(value: object) -> str: ...
 def _lift(value: object) -> None: ...
 def _lift_and_return(value: object) -> object: ...
+def batch_scan(
+    symbols: list[memoryview],
+    sessions: list[memoryview],
+    *,
+    window: int,
+    max_period: int,
+    laps: int,
+    threads: int | None,
+    rows: bool,
+    hash_key: int,
+) -> tuple[dict[str, bytes], dict[str, Any], dict[str, bytes] | None]: ...

@@ -56,6 +56,8 @@ macro_rules! each_integer_type {
     ($py:ident, $part:ident, $append:ident, $column:ident) => {{
         let buffer = PyUntypedBuffer::get($part)?;
         match ElementType::from_format(buffer.format()) {
+            // an empty buffer may point anywhere, aligned or not
+            _ if buffer.item_count() == 0 => Ok(()),
             ElementType::UnsignedInteger { bytes: 8 } => $append($py, typed(buffer)?, $column, |value: u64| value),
             ElementType::UnsignedInteger { bytes: 4 } => {
                 $append($py, typed(buffer)?, $column, |value: u32| value.into())
