@@ -1,4 +1,22 @@
 //! CEL for callgate policies: syntax, check, evaluate, all bounded. Knows nothing of tools or agents.
+//!
+//! An [`Env`] says what may be named, [`Program::compile`] reports everything that cannot work, and
+//! [`Program::evaluate`] judges borrowed data without copying it.
+//!
+//! ```
+//! use callgate_cel::{Env, Fuel, Limits, Object, Program, Type, Val};
+//! use callgate_value::{Map, Value};
+//!
+//! let mut env = Env::new();
+//! env.variable("args", Object::closed().required("amount", Type::Number).into());
+//! let limits = Limits::default();
+//! let program = Program::compile("args.amount > 100.0", &env, Some(Type::Bool), &limits).unwrap();
+//!
+//! let args = Value::Map(Map::new(vec![("amount".into(), Value::Int(250))]).unwrap());
+//! let activation = vec![Val::from(&args)];
+//! let result = program.evaluate(&activation, &mut Fuel::new(&limits)).unwrap();
+//! assert_eq!(result.as_bool(), Some(true));
+//! ```
 #![cfg_attr(
     not(test),
     deny(
@@ -9,3 +27,36 @@
         clippy::arithmetic_side_effects
     )
 )]
+
+mod ast;
+mod check;
+mod compile;
+mod diagnostic;
+mod entries;
+mod env;
+mod error;
+mod eval;
+mod export;
+mod functions;
+mod lex;
+mod library;
+mod limits;
+mod literal;
+mod macros;
+mod parse;
+mod pattern;
+mod program;
+mod signature;
+mod time;
+mod types;
+mod val;
+
+pub use check::Reference;
+pub use diagnostic::{Code, Diagnostic, Span};
+pub use entries::{Entries, Key};
+pub use env::Env;
+pub use error::{ErrorKind, EvalError};
+pub use limits::{Fuel, Limits};
+pub use program::{Activation, Nothing, Observer, Program, Seen};
+pub use types::{Field, Object, Scalar, Type};
+pub use val::{List, Map, Str, Timestamp, Val};

@@ -1,0 +1,124 @@
+//! What an expression may name: variables with their types, host functions, names of later phases.
+use crate::signature::{parse_signature, Overload};
+use crate::Type;
+
+/// The names that expressions are checked against. Made once, shared by all expressions of one phase.
+#[derive(Clone, Debug)]
+pub struct Env {
+    variables: Vec<(Box<str>, Type)>,
+    functions: Vec<(Box<str>, Vec<Overload>)>,
+    later: Vec<(Box<str>, Box<str>)>,
+    container: Box<str>,
+    pub(crate) checked: bool,
+    pub(crate) dynamic_patterns: bool,
+}
+
+impl Default for Env {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Env {
+    /// Without variables and host functions.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            variables: Vec::new(),
+            functions: Vec::new(),
+            later: Vec::new(),
+            container: Box::default(),
+            checked: true,
+            dynamic_patterns: false,
+        }
+    }
+
+    /// Declares a variable and returns its slot, by which the evaluation asks for it. A name with dots
+    /// (`call.tool`) is one variable, too; the longest declared name wins. Declaring a name again changes its type.
+    pub fn variable(&mut self, name: &str, ty: Type) -> usize {
+        if let Some(slot) = self.slot(name) {
+            if let Some((_, known)) = self.variables.get_mut(slot) {
+                *known = ty;
+            }
+            return slot;
+        }
+        self.variables.push((name.into(), ty));
+        self.variables.len().saturating_sub(1)
+    }
+
+    /// Declares a host function, such as `task.calls` with `(string) -> int`, or an overload of it; `string.(int) -> int`
+    /// stands behind a value. Returns its number, by which the evaluation calls it.
+    ///
+    /// # Errors
+    /// The signature, if it cannot be read.
+    pub fn function(&mut self, name: &str, signature: &str) -> Result<usize, String> {
+        let overload = parse_signature(signature).ok_or_else(|| signature.to_owned())?;
+        if let Some(at) = self.functions.iter().position(|(known, _)| &**known == name) {
+            if let Some((_, overloads)) = self.functions.get_mut(at) {
+                overloads.push(overload);
+            }
+            return Ok(at);
+        }
+        self.functions.push((name.into(), vec![overload]));
+        Ok(self.functions.len().saturating_sub(1))
+    }
+
+    /// Names a variable that exists only in a later phase, so that its use is reported as that.
+    pub fn later(&mut self, name: &str, phase: &str) {
+        self.later.push((name.into(), phase.into()));
+    }
+
+    /// The namespace in which names are looked up first.
+    pub fn container(&mut self, name: &str) {
+        self.container = name.into();
+    }
+
+    /// Leaves types and names to the evaluation: only syntax is checked.
+    pub fn unchecked(&mut self) {
+        self.checked = false;
+    }
+
+    /// Allows `matches` with a pattern that is computed. Policies never do.
+    pub fn dynamic_patterns(&mut self) {
+        self.dynamic_patterns = true;
+    }
+
+    /// The slot of a variable.
+    #[must_use]
+    pub fn slot(&self, name: &str) -> Option<usize> {
+        self.variables.iter().position(|(known, _)| &**known == name)
+    }
+
+    pub(crate) fn type_of(&self, slot: usize) -> Type {
+        self.variables.get(slot).map_or(Type::Dyn, |(_, ty)| ty.clone())
+    }
+
+    pub(crate) fn variable_names(&self) -> impl Iterator<Item = &str> {
+        self.variables.iter().map(|(name, _)| &**name)
+    }
+
+    pub(crate) fn function_names(&self) -> impl Iterator<Item = &str> {
+        self.functions.iter().map(|(name, _)| &**name)
+    }
+
+    pub(crate) fn host_function(&self, name: &str) -> Option<(usize, &[Overload])> {
+        let at = self.functions.iter().position(|(known, _)| &**known == name)?;
+        self.functions.get(at).map(|(_, overloads)| (at, &**overloads))
+    }
+
+    pub(crate) fn phase_of(&self, name: &str) -> Option<&str> {
+        self.later.iter().find(|(known, _)| &**known == name).map(|(_, phase)| &**phase)
+    }
+
+    /// The slot of `name` as seen from the container; `rooted` names are taken as they are.
+    pub(crate) fn resolve(&self, name: &str, rooted: bool) -> Option<usize> {
+        let mut container = if rooted { "" } else { &*self.container };
+        while !container.is_empty() {
+            if let Some(slot) = self.slot(&format!("{container}.{name}")) {
+                return Some(slot);
+            }
+            container = container.rsplit_once('.').map_or("", |(outer, _)| outer);
+        }
+        self.slot(name)
+    }
+}

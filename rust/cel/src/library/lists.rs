@@ -1,0 +1,151 @@
+//! Lists and lists as sets.
+use super::strings::{bad, length};
+use super::Found;
+use crate::error::{ErrorKind, EvalError, Fault};
+use crate::eval::compare::{contains, order};
+use crate::eval::{no_overload, Out};
+use crate::functions::Func;
+use crate::val::{List, Val};
+use crate::Fuel;
+
+pub(super) fn call<'a>(func: Func, args: &[Val<'a>], fuel: &mut Fuel) -> Found<'a> {
+    let found = match (func, args) {
+        (Func::Slice, [Val::List(list), Val::Int(start), Val::Int(end)]) => slice(list, *start, *end, fuel)?,
+        (Func::Flatten, [Val::List(list)]) => flatten(list, 1, fuel)?,
+        (Func::Flatten, [Val::List(list), Val::Int(levels)]) => {
+            let levels = usize::try_from(*levels).map_err(|_| bad("the number of levels is negative"))?;
+            flatten(list, levels, fuel)?
+        }
+        (Func::Distinct, [Val::List(list)]) => distinct(list, fuel)?,
+        (Func::Reverse, [Val::List(list)]) => {
+            pay(list.len(), fuel)?;
+            let mut values: Vec<Val<'a>> = list.iter().collect();
+            values.reverse();
+            Val::List(List::owned(values))
+        }
+        (Func::Sort, [Val::List(list)]) => {
+            pay(list.len().saturating_mul(2), fuel)?;
+            sort_by_keys(list.iter().map(|value| (value.clone(), value)).collect(), fuel)?
+        }
+        (Func::First, [Val::List(list)]) => list.get(0).map_or(Val::Optional(None), Val::some),
+        (Func::Last, [Val::List(list)]) => {
+            list.len().checked_sub(1).and_then(|at| list.get(at)).map_or(Val::Optional(None), Val::some)
+        }
+        (Func::Range, [Val::Int(count)]) => {
+            let len = usize::try_from(*count).unwrap_or(0);
+            pay(len, fuel)?;
+            Val::List(List::owned((0..*count).map(Val::Int).collect()))
+        }
+        (Func::SetsContains, [Val::List(a), Val::List(b)]) => Val::Bool(contains_all(a, b, fuel)?),
+        (Func::SetsEquivalent, [Val::List(a), Val::List(b)]) => {
+            Val::Bool(contains_all(a, b, fuel)? && contains_all(b, a, fuel)?)
+        }
+        (Func::SetsIntersects, [Val::List(a), Val::List(b)]) => {
+            let a = Val::List(a.clone());
+            let mut found = false;
+            for value in b.iter() {
+                if contains(&a, &value, fuel)? {
+                    found = true;
+                    break;
+                }
+            }
+            Val::Bool(found)
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(found))
+}
+
+/// Pays for a list of that length.
+pub(super) fn pay(len: usize, fuel: &mut Fuel) -> Result<(), Fault> {
+    fuel.burn(len as u64)?;
+    fuel.allocate(len.saturating_mul(size_of::<Val>()))
+}
+
+fn slice<'a>(list: &List<'a>, start: i64, end: i64, fuel: &mut Fuel) -> Out<'a> {
+    let bounds = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+    let Some((start, end)) = bounds.filter(|(start, end)| start <= end && *end <= list.len()) else {
+        let message = format!("{start} to {end} is no part of a list of {} elements", length(list.len()));
+        return Err(EvalError::fault(ErrorKind::OutOfRange, message));
+    };
+    if let List::Json(values) = list {
+        return Ok(Val::List(List::Json(values.get(start..end).unwrap_or_default())));
+    }
+    pay(end.saturating_sub(start), fuel)?;
+    Ok(Val::List(List::owned((start..end).filter_map(|at| list.get(at)).collect())))
+}
+
+/// Lists inside the list are replaced by their elements, `levels` deep. No recursion: what is still to do stands on a stack.
+fn flatten<'a>(list: &List<'a>, levels: usize, fuel: &mut Fuel) -> Out<'a> {
+    let mut values = Vec::new();
+    let mut open: Vec<(List<'a>, usize)> = vec![(list.clone(), 0)];
+    while let Some((list, at)) = open.pop() {
+        let Some(value) = list.get(at) else { continue };
+        fuel.burn(1)?;
+        open.push((list, at.saturating_add(1)));
+        match value {
+            Val::List(inner) if open.len() <= levels => {
+                if open.len() > fuel.depth() {
+                    return Err(fuel.too_deep());
+                }
+                open.push((inner, 0));
+            }
+            other => {
+                fuel.allocate(size_of::<Val>())?;
+                values.push(other);
+            }
+        }
+    }
+    Ok(Val::List(List::owned(values)))
+}
+
+fn distinct<'a>(list: &List<'a>, fuel: &mut Fuel) -> Out<'a> {
+    let mut values: Vec<Val<'a>> = Vec::new();
+    for value in list.iter() {
+        let mut known = false;
+        for earlier in &values {
+            fuel.burn(1)?;
+            if crate::eval::compare::equal(earlier, &value, fuel, 0)? {
+                known = true;
+                break;
+            }
+        }
+        if !known {
+            fuel.allocate(size_of::<Val>())?;
+            values.push(value);
+        }
+    }
+    Ok(Val::List(List::owned(values)))
+}
+
+fn contains_all(all: &List<'_>, some: &List<'_>, fuel: &mut Fuel) -> Result<bool, Fault> {
+    let all = Val::List(all.clone());
+    for value in some.iter() {
+        if !contains(&all, &value, fuel)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The second parts, sorted by the first, which must be of one kind that has an order.
+pub(crate) fn sort_by_keys<'a>(mut keyed: Vec<(Val<'a>, Val<'a>)>, fuel: &mut Fuel) -> Out<'a> {
+    if let Some((first, _)) = keyed.first() {
+        for (key, _) in &keyed {
+            fuel.burn(1)?;
+            if order(first, key, fuel).is_none() {
+                return Err(no_overload("sort", &[first, key]));
+            }
+        }
+    }
+    let levels = u64::from(keyed.len().checked_ilog2().unwrap_or(0)).saturating_add(1);
+    fuel.burn(levels.saturating_mul(keyed.len() as u64))?;
+    // a total order, as sorting needs one: NaN stands behind every number
+    let is_nan = |value: &Val<'_>| matches!(value, Val::Double(value) if value.is_nan());
+    keyed.sort_by(|(a, _), (b, _)| match order(a, b, fuel) {
+        Some(Some(order)) => order,
+        _ => is_nan(a).cmp(&is_nan(b)),
+    });
+    fuel.burn(1)?;
+    Ok(Val::List(List::owned(keyed.into_iter().map(|(_, value)| value).collect())))
+}

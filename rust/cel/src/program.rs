@@ -1,0 +1,223 @@
+//! A compiled expression and what it is evaluated against.
+use crate::ast::Id;
+use crate::check::{check, Reference};
+use crate::compile::{compile, Nodes};
+use crate::error::{ErrorKind, EvalError, Fault};
+use crate::eval::{Machine, Out, Silent, Watch};
+use crate::parse::parse;
+use crate::val::Val;
+use crate::{Diagnostic, Env, Fuel, Limits, Span, Type};
+
+/// Where an evaluation gets the values of variables and host functions from.
+///
+/// Slots and function numbers are those that [`Env::variable`] and [`Env::function`] returned; the names are for hosts that
+/// would rather go by name. Values are asked for when they are needed, each time they are needed: a host that computes one
+/// keeps it.
+pub trait Activation {
+    /// The value of a variable, nothing if it has none here.
+    ///
+    /// # Errors
+    /// What went wrong if the host computes the value and fails.
+    fn variable(&self, slot: usize, name: &str) -> Result<Option<Val<'_>>, Box<EvalError>>;
+
+    /// Calls a host function; a value before the dot is the first argument.
+    ///
+    /// # Errors
+    /// What went wrong, in words.
+    fn call(&self, function: usize, name: &str, args: &[Val<'_>]) -> Result<Val<'_>, String> {
+        let _ = (function, args);
+        Err(format!("the host has no function `{name}`"))
+    }
+}
+
+/// No variables and no functions.
+pub struct Nothing;
+
+impl Activation for Nothing {
+    fn variable(&self, _: usize, _: &str) -> Result<Option<Val<'_>>, Box<EvalError>> {
+        Ok(None)
+    }
+}
+
+/// Values by slot.
+impl Activation for Vec<Val<'_>> {
+    #[inline]
+    fn variable(&self, slot: usize, _: &str) -> Result<Option<Val<'_>>, Box<EvalError>> {
+        Ok(self.get(slot).cloned())
+    }
+}
+
+/// What a part of an expression came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// `true`
+    True,
+    /// `false`
+    False,
+    /// Any other value.
+    Value,
+    /// An error, perhaps one that was absorbed further out.
+    Error(ErrorKind),
+}
+
+/// Is told what every part of an expression came to, innermost first.
+pub trait Observer {
+    /// Called once for each evaluation of a part; inside comprehensions, once an element. `node` names the part within its
+    /// program, as [`Program::parts`] does.
+    fn saw(&mut self, node: u32, span: Span, seen: Seen);
+}
+
+struct Told<'o>(&'o mut dyn Observer);
+
+impl Watch for Told<'_> {
+    fn saw(&mut self, id: Id, span: Span, out: &Out<'_>) {
+        let seen = match out {
+            Ok(Val::Bool(true)) => Seen::True,
+            Ok(Val::Bool(false)) => Seen::False,
+            Ok(_) => Seen::Value,
+            Err(fault) => Seen::Error(fault.kind),
+        };
+        self.0.saw(id, span, seen);
+    }
+}
+
+/// An expression that was checked and is ready to be evaluated, many times and from many threads.
+#[derive(Clone, Debug)]
+pub struct Program {
+    nodes: Nodes,
+    source: Box<str>,
+    ty: Type,
+    expect: Option<Type>,
+    references: Vec<Reference>,
+    conditions: Vec<Id>,
+}
+
+impl Program {
+    /// Parses, checks and compiles `source`.
+    ///
+    /// ```
+    /// use callgate_cel::{Env, Limits, Program, Type};
+    /// let mut env = Env::new();
+    /// env.variable("amount", Type::Number);
+    /// let faults = Program::compile("amuont > 100", &env, Some(Type::Bool), &Limits::default()).unwrap_err();
+    /// assert_eq!(faults[0].message, "undeclared name `amuont`");
+    /// assert_eq!(faults[0].hint.as_deref(), Some("did you mean `amount`?"));
+    /// ```
+    ///
+    /// # Errors
+    /// All that is wrong with it, in the order in which it stands in the source. With syntax errors types are not looked at.
+    pub fn compile(source: &str, env: &Env, expect: Option<Type>, limits: &Limits) -> Result<Self, Vec<Diagnostic>> {
+        let ast = parse(source, limits)?;
+        let mut checked = check(&ast, env, expect.as_ref(), limits);
+        if !checked.faults.is_empty() {
+            return Err(checked.faults);
+        }
+        let nodes = compile(&ast, &mut checked, env, limits);
+        let conditions = conditions(&ast, &checked);
+        Ok(Self {
+            nodes,
+            source: source.into(),
+            ty: checked.ty(ast.root).clone(),
+            expect,
+            references: checked.references,
+            conditions,
+        })
+    }
+
+    /// Evaluates the expression.
+    ///
+    /// # Errors
+    /// The first error that was not absorbed, with the part of the expression that failed, or the bound that was hit.
+    pub fn evaluate<'a>(&'a self, activation: &'a dyn Activation, fuel: &mut Fuel) -> Result<Val<'a>, EvalError> {
+        let out = Machine::new(&self.nodes, activation, fuel, Silent).eval(self.nodes.root);
+        self.finish(out)
+    }
+
+    /// The same, and tells `observer` what every part came to.
+    ///
+    /// # Errors
+    /// As [`Program::evaluate`].
+    pub fn observe<'a>(
+        &'a self,
+        activation: &'a dyn Activation,
+        fuel: &mut Fuel,
+        observer: &mut dyn Observer,
+    ) -> Result<Val<'a>, EvalError> {
+        let out = Machine::new(&self.nodes, activation, fuel, Told(observer)).eval(self.nodes.root);
+        self.finish(out)
+    }
+
+    /// What was not known before the evaluation is tested after it.
+    fn finish<'a>(&self, out: Result<Val<'a>, Fault>) -> Result<Val<'a>, EvalError> {
+        let value = out.map_err(|fault| *fault)?;
+        match &self.expect {
+            Some(expect) if !has_type(&value, expect) => Err(EvalError {
+                kind: ErrorKind::WrongResult,
+                span: self.nodes.spans.get(self.nodes.root as usize).copied().unwrap_or_default(),
+                message: format!("expected {expect}, found {}", value.type_name()),
+            }),
+            _ => Ok(value),
+        }
+    }
+
+    /// The text that it was made of.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The type of its result, as far as it is known.
+    #[must_use]
+    pub fn result_type(&self) -> &Type {
+        &self.ty
+    }
+
+    /// Every place at which a variable is read, with the first field behind it.
+    #[must_use]
+    pub fn references(&self) -> &[Reference] {
+        &self.references
+    }
+
+    /// The parts that may be true or false, by number and span: what coverage counts.
+    pub fn parts(&self) -> impl Iterator<Item = (u32, Span)> + '_ {
+        self.conditions.iter().map(|id| (*id, self.nodes.spans.get(*id as usize).copied().unwrap_or_default()))
+    }
+}
+
+/// The nodes of type bool that are evaluated, constants left out.
+fn conditions(ast: &crate::ast::Ast, checked: &crate::check::Checked) -> Vec<Id> {
+    let mut found = Vec::new();
+    let mut open = vec![ast.root];
+    while let Some(id) = open.pop() {
+        let literal = matches!(ast.expr(id), crate::ast::Expr::Literal(_));
+        if *checked.ty(id).base() == Type::Bool && !literal {
+            found.push(id);
+        }
+        crate::parse::each_child(ast.expr(id), &mut |child| open.push(child));
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Whether a value is of a type, looked at from the outside only.
+fn has_type(value: &Val<'_>, ty: &Type) -> bool {
+    match ty {
+        Type::Dyn | Type::Param(_) => true,
+        Type::Null => matches!(value, Val::Null),
+        Type::Bool => matches!(value, Val::Bool(_)),
+        Type::Int => matches!(value, Val::Int(_)),
+        Type::Uint => matches!(value, Val::Uint(_)),
+        Type::Double => matches!(value, Val::Double(_)),
+        Type::Number => matches!(value, Val::Int(_) | Val::Uint(_) | Val::Double(_)),
+        Type::String => matches!(value, Val::Str(_)),
+        Type::Bytes => matches!(value, Val::Bytes(_)),
+        Type::Duration => matches!(value, Val::Duration(_)),
+        Type::Timestamp => matches!(value, Val::Timestamp(_)),
+        Type::Type => matches!(value, Val::Type(_)),
+        Type::List(_) => matches!(value, Val::List(_)),
+        Type::Map(_) | Type::Object(_) => matches!(value, Val::Map(_)),
+        Type::Optional(_) => matches!(value, Val::Optional(_)),
+        Type::Union(members) => members.iter().any(|member| has_type(value, member)),
+        Type::OneOf(of) => has_type(value, &of.0),
+    }
+}
