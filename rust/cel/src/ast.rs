@@ -109,27 +109,65 @@ pub(crate) struct Comprehension {
 pub(crate) enum Expr {
     Literal(Literal),
     /// A name; `rooted` if a dot stands before it.
-    Ident { name: Box<str>, rooted: bool },
-    Select { operand: Id, field: Name, optional: bool },
-    Index { operand: Id, index: Id, optional: bool },
+    Ident {
+        name: Box<str>,
+        rooted: bool,
+    },
+    Select {
+        operand: Id,
+        field: Name,
+        optional: bool,
+    },
+    Index {
+        operand: Id,
+        index: Id,
+        optional: bool,
+    },
     /// `has(operand.field)`
-    Has { operand: Id, field: Name },
-    Call { target: Option<Id>, name: Name, args: Vec<Id> },
+    Has {
+        operand: Id,
+        field: Name,
+    },
+    Call {
+        target: Option<Id>,
+        name: Name,
+        args: Vec<Id>,
+    },
     List(Vec<Element>),
     Map(Vec<Entry>),
     Not(Id),
     Negate(Id),
     /// `first op a op b …`, from left to right; one node, so that long sums stay flat.
-    Chain { first: Id, rest: Vec<(Arith, Id)> },
+    Chain {
+        first: Id,
+        rest: Vec<(Arith, Id)>,
+    },
     And(Vec<Id>),
     Or(Vec<Id>),
-    Compare { op: Compare, left: Id, right: Id },
-    Ternary { condition: Id, then: Id, otherwise: Id },
+    Compare {
+        op: Compare,
+        left: Id,
+        right: Id,
+    },
+    Ternary {
+        condition: Id,
+        then: Id,
+        otherwise: Id,
+    },
     Comprehension(Box<Comprehension>),
     /// `cel.bind(name, value, body)`
-    Bind { name: Name, value: Id, body: Id },
+    Bind {
+        name: Name,
+        value: Id,
+        body: Id,
+    },
     /// `target.optMap(name, body)`; `flat` for `optFlatMap`.
-    OptMap { target: Id, name: Name, body: Id, flat: bool },
+    OptMap {
+        target: Id,
+        name: Name,
+        body: Id,
+        flat: bool,
+    },
     /// Stands where a mistake was reported.
     Broken,
 }

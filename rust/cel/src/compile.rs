@@ -14,30 +14,76 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Const(Val<'static>),
-    Variable { slot: usize, name: Box<str> },
+    Variable {
+        slot: usize,
+        name: Box<str>,
+    },
     Local(usize),
     /// A field of a field of … a variable.
-    Path { slot: usize, name: Box<str>, fields: Box<[Box<str>]> },
+    Path {
+        slot: usize,
+        name: Box<str>,
+        fields: Box<[Box<str>]>,
+    },
     Unbound(Box<str>),
     UnboundCall(Box<str>),
-    Select { operand: Id, field: Box<str>, optional: bool },
-    Has { operand: Id, field: Box<str> },
-    Index { operand: Id, index: Id, optional: bool },
+    Select {
+        operand: Id,
+        field: Box<str>,
+        optional: bool,
+    },
+    Has {
+        operand: Id,
+        field: Box<str>,
+    },
+    Index {
+        operand: Id,
+        index: Id,
+        optional: bool,
+    },
     List(Box<[(Id, bool)]>),
     Map(Box<[(Id, Id, bool)]>),
     Not(Id),
     Negate(Id),
-    Chain { first: Id, rest: Box<[(Arith, Id)]> },
+    Chain {
+        first: Id,
+        rest: Box<[(Arith, Id)]>,
+    },
     And(Box<[Id]>),
     Or(Box<[Id]>),
-    Compare { op: Compare, left: Id, right: Id },
-    Ternary { condition: Id, then: Id, otherwise: Id },
+    Compare {
+        op: Compare,
+        left: Id,
+        right: Id,
+    },
+    Ternary {
+        condition: Id,
+        then: Id,
+        otherwise: Id,
+    },
     Fold(Box<FoldNode>),
-    Bind { value: Id, body: Id },
-    OptMap { target: Id, body: Id, flat: bool },
-    Matches { text: Id, regex: Box<Regex> },
-    Call { func: Func, args: Box<[Id]> },
-    Host { function: usize, name: Box<str>, args: Box<[Id]> },
+    Bind {
+        value: Id,
+        body: Id,
+    },
+    OptMap {
+        target: Id,
+        body: Id,
+        flat: bool,
+    },
+    Matches {
+        text: Id,
+        regex: Box<Regex>,
+    },
+    Call {
+        func: Func,
+        args: Box<[Id]>,
+    },
+    Host {
+        function: usize,
+        name: Box<str>,
+        args: Box<[Id]>,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -235,7 +281,9 @@ fn keep(value: &Val<'_>, depth: usize) -> Option<Val<'static>> {
         Val::Type(name) => Val::Type(name),
         Val::Optional(None) => Val::Optional(None),
         Val::Optional(Some(inner)) => Val::Optional(Some(Arc::new(keep(inner, deeper)?))),
-        Val::List(list) => Val::List(List::owned(list.iter().map(|value| keep(&value, deeper)).collect::<Option<_>>()?)),
+        Val::List(list) => {
+            Val::List(List::owned(list.iter().map(|value| keep(&value, deeper)).collect::<Option<_>>()?))
+        }
         Val::Map(Map::Owned(map)) => {
             let mut kept = Vec::new();
             for (key, value) in map.iter() {

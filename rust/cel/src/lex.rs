@@ -145,7 +145,8 @@ impl<'s> Lexer<'s> {
         self.take(|c| c != '`' && c != '\n');
         self.advance(usize::from(self.peek() == Some('`')));
         let fault = self.fault(Code::BadLiteral, start, "a field name in backquotes that cannot be read".into());
-        fault.hint = Some("letters, digits, `_`, `.`, `-`, `/` and blanks may stand in it; else write `x[\"name\"]`".into());
+        fault.hint =
+            Some("letters, digits, `_`, `.`, `-`, `/` and blanks may stand in it; else write `x[\"name\"]`".into());
         Token::Broken
     }
 

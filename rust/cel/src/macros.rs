@@ -79,7 +79,14 @@ impl Parser<'_> {
             let message = format!("`{}` names both variables", second.text);
             self.fault(Code::Syntax, second.span, message, Some("give them different names"));
         }
-        Some(Expr::Comprehension(Box::new(Comprehension { fold, range, first, second, filter: filter.copied(), body: *body })))
+        Some(Expr::Comprehension(Box::new(Comprehension {
+            fold,
+            range,
+            first,
+            second,
+            filter: filter.copied(),
+            body: *body,
+        })))
     }
 
     fn has(&mut self, arg: Id) -> Expr {

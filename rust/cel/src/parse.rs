@@ -6,8 +6,23 @@ use crate::{Code, Diagnostic, Limits, Span};
 
 /// Words that are kept for later versions of the language; they name fields, but no variables.
 pub(crate) const RESERVED: [&str; 17] = [
-    "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package", "namespace",
-    "return", "var", "void", "while",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
 ];
 
 /// The tree of `source`, or everything that is wrong with its syntax.
@@ -18,7 +33,8 @@ pub(crate) fn parse(source: &str, limits: &Limits) -> Result<Ast, Vec<Diagnostic
         return Err(vec![Diagnostic::new(Code::TooLarge, Span::new(end, source.len()), message)]);
     }
     let (tokens, faults) = lex(source);
-    let mut parser = Parser { tokens, at: 0, nodes: Vec::new(), sizes: Vec::new(), depth: 0, faults, limits, stopped: false };
+    let mut parser =
+        Parser { tokens, at: 0, nodes: Vec::new(), sizes: Vec::new(), depth: 0, faults, limits, stopped: false };
     let root = parser.whole();
     if parser.faults.is_empty() {
         return Ok(Ast::new(parser.nodes, root));
@@ -378,7 +394,9 @@ impl Parser<'_> {
             _ => {
                 let message = format!("expected a field or function name after `.`, found {}", self.found());
                 let hint = match self.peek() {
-                    Token::Name(_) | Token::Str(_) => Some("a key that is no plain name stands in brackets, `x[\"key\"]`"),
+                    Token::Name(_) | Token::Str(_) => {
+                        Some("a key that is no plain name stands in brackets, `x[\"key\"]`")
+                    }
                     _ => None,
                 };
                 self.fault(Code::Syntax, span, message, hint);

@@ -255,9 +255,7 @@ impl Type {
     /// With the variables of a signature replaced.
     pub(crate) fn bind(&self, bound: &[(char, Self)]) -> Self {
         match self {
-            Self::Param(name) => {
-                bound.iter().find(|(known, _)| known == name).map_or(Self::Dyn, |(_, ty)| ty.clone())
-            }
+            Self::Param(name) => bound.iter().find(|(known, _)| known == name).map_or(Self::Dyn, |(_, ty)| ty.clone()),
             Self::List(element) => Self::list(element.bind(bound)),
             Self::Optional(value) => Self::optional(value.bind(bound)),
             Self::Map(entry) => Self::map(entry.0.bind(bound), entry.1.bind(bound)),

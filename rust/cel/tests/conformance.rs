@@ -147,8 +147,12 @@ fn run(case: &Json) -> Option<String> {
     };
     let plain = Env::new();
     let value_of = |json: &Json| Program::compile(&literal(json), &plain, None, &limits).unwrap();
-    let bound: Vec<(usize, Program)> =
-        case["bind"].as_object().unwrap().iter().map(|(name, json)| (env.slot(name).unwrap(), value_of(json))).collect();
+    let bound: Vec<(usize, Program)> = case["bind"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, json)| (env.slot(name).unwrap(), value_of(json)))
+        .collect();
     let nothing = callgate_cel::Nothing;
     let mut values = vec![Val::Null; 16];
     for (slot, program) in &bound {
@@ -163,7 +167,11 @@ fn run(case: &Json) -> Option<String> {
             let wanted = value_of(&case["exp"]["v"]);
             let wanted = wanted.evaluate(&nothing, &mut Fuel::new(&limits)).unwrap();
             let shown = || Some(format!("{value:?}, wanted {wanted:?}"));
-            if same(&value, &wanted) { None } else { shown() }
+            if same(&value, &wanted) {
+                None
+            } else {
+                shown()
+            }
         }
     }
 }

@@ -48,7 +48,9 @@ impl Checker<'_> {
             // it exists, but not in this style
             Some(false) if member => Some(format!("write `{full}(…)`")),
             Some(false) => Some(format!("it stands behind a value, `x.{full}(…)`")),
-            _ if MEMBER_MACROS.contains(&&*name.text) => Some("it takes a name and an expression, `list.all(x, x > 0)`".to_owned()),
+            _ if MEMBER_MACROS.contains(&&*name.text) => {
+                Some("it takes a name and an expression, `list.all(x, x > 0)`".to_owned())
+            }
             _ => {
                 let macros = MEMBER_MACROS.iter().copied().filter(|_| member).chain((!member).then_some("has"));
                 did_you_mean(full, functions::names().chain(self.env.function_names()).chain(macros))
@@ -108,7 +110,11 @@ impl Checker<'_> {
             .map(|overload| format!("`{}`", shown(&overload.params)))
             .collect();
         let is_number = types.iter().any(|ty| *ty.base() == Type::Number);
-        let number = if is_number { "; a JSON number may come as an int or a double, write `int(…)` or `double(…)`" } else { "" };
+        let number = if is_number {
+            "; a JSON number may come as an int or a double, write `int(…)` or `double(…)`"
+        } else {
+            ""
+        };
         let hint = format!("there is {}{number}", styled.join(", "));
         self.report_with(Code::MissingOverload, self.ast.span(id), message, Some(hint));
     }
@@ -177,7 +183,8 @@ fn takes(overload: &Overload, types: &[Type]) -> bool {
     let enough = if overload.variadic { types.len() >= params.len() } else { types.len() == params.len() };
     // a variadic parameter may be given no time, too
     let enough = enough || (overload.variadic && types.len().saturating_add(1) == params.len());
-    enough && types.iter().enumerate().all(|(at, ty)| params.get(at).or(params.last()).is_some_and(|param| ty.fits(param)))
+    enough
+        && types.iter().enumerate().all(|(at, ty)| params.get(at).or(params.last()).is_some_and(|param| ty.fits(param)))
 }
 
 fn result_type(overload: &Overload, types: &[Type]) -> Type {

@@ -178,7 +178,8 @@ impl Checker<'_> {
                     }
                     [one] => self.field_type(one, field, known),
                     many => {
-                        let types: Vec<Type> = many.iter().map(|member| self.field_type(member, field, known)).collect();
+                        let types: Vec<Type> =
+                            many.iter().map(|member| self.field_type(member, field, known)).collect();
                         Type::union(types)
                     }
                 }

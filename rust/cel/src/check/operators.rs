@@ -66,7 +66,8 @@ impl Checker<'_> {
             ty = match arithmetic(*op, &ty, &right) {
                 Some(result) => result,
                 None => {
-                    let message = format!("`{}` does not take {} and {}", op.sign(), with_article(&ty), with_article(&right));
+                    let message =
+                        format!("`{}` does not take {} and {}", op.sign(), with_article(&ty), with_article(&right));
                     let hint = arithmetic_hint(*op, &ty, &right);
                     self.report(Code::MissingOverload, span, message, hint);
                     Type::Dyn
@@ -177,7 +178,8 @@ impl Checker<'_> {
             }
         };
         if let Some(element) = element.filter(|element| !equatable(left.1, element)) {
-            let message = format!("{} is never in {}: this is always false", with_article(left.1), with_article(right.1));
+            let message =
+                format!("{} is never in {}: this is always false", with_article(left.1), with_article(right.1));
             let _ = element;
             return self.report(Code::NeverTrue, self.ast.span(id), message, None);
         }
@@ -216,7 +218,9 @@ fn enum_of(ty: &Type) -> Option<Vec<Scalar>> {
 #[allow(clippy::cast_precision_loss)] // enums of ints beyond 2^53 against a double literal: nothing is lost but a hint
 fn same_scalar(a: &Scalar, b: &Scalar) -> bool {
     match (a, b) {
-        (Scalar::Int(int), Scalar::Double(double)) | (Scalar::Double(double), Scalar::Int(int)) => *int as f64 == *double,
+        (Scalar::Int(int), Scalar::Double(double)) | (Scalar::Double(double), Scalar::Int(int)) => {
+            *int as f64 == *double
+        }
         _ => a == b,
     }
 }
@@ -235,7 +239,8 @@ fn equatable(a: &Type, b: &Type) -> bool {
 
 fn ordered(a: &Type, b: &Type) -> bool {
     let able = |ty: &Type| {
-        matches!(ty.base(), Type::String | Type::Bytes | Type::Bool | Type::Duration | Type::Timestamp) || ty.is_numeric()
+        matches!(ty.base(), Type::String | Type::Bytes | Type::Bool | Type::Duration | Type::Timestamp)
+            || ty.is_numeric()
     };
     let one = |a: &Type, b: &Type| match (a.base(), b.base()) {
         (a, b) if a.is_dyn() => b.is_dyn() || able(b),
@@ -285,7 +290,9 @@ fn arithmetic_hint(op: Arith, a: &Type, b: &Type) -> Option<&'static str> {
         (_, a, b) if a.is_numeric() && b.is_numeric() => {
             Some("both sides must be of one kind: a JSON number may come as an int or a double, write `double(…)`")
         }
-        (Arith::Add, Type::String, _) | (Arith::Add, _, Type::String) => Some("write `string(…)` around what is no text"),
+        (Arith::Add, Type::String, _) | (Arith::Add, _, Type::String) => {
+            Some("write `string(…)` around what is no text")
+        }
         _ => None,
     }
 }

@@ -58,9 +58,8 @@ fn arithmetic<'a>(op: Arith, a: Val<'a>, b: Val<'a>, fuel: &mut Fuel) -> Out<'a>
         (Arith::Add, Val::List(a), Val::List(b)) => join(a, b, fuel),
         (Arith::Add, Val::Duration(a), Val::Duration(b)) => a.checked_add(*b).map(Val::Duration).ok_or_else(overflow),
         (Arith::Sub, Val::Duration(a), Val::Duration(b)) => a.checked_sub(*b).map(Val::Duration).ok_or_else(overflow),
-        (Arith::Add, Val::Timestamp(at), Val::Duration(nanos)) | (Arith::Add, Val::Duration(nanos), Val::Timestamp(at)) => {
-            at.plus(*nanos).map(Val::Timestamp)
-        }
+        (Arith::Add, Val::Timestamp(at), Val::Duration(nanos))
+        | (Arith::Add, Val::Duration(nanos), Val::Timestamp(at)) => at.plus(*nanos).map(Val::Timestamp),
         (Arith::Sub, Val::Timestamp(at), Val::Duration(nanos)) => {
             at.plus(nanos.checked_neg().ok_or_else(overflow)?).map(Val::Timestamp)
         }

@@ -59,10 +59,12 @@ pub(crate) fn equal(a: &Val<'_>, b: &Val<'_>, fuel: &mut Fuel, depth: usize) -> 
         _ => match numbers(a, b) {
             Some(order) => Ok(order == Some(Ordering::Equal)),
             // an integer beyond 64 bits differs from whatever is no number; other raw data cannot be judged
-            None => match [a, b].into_iter().find(|val| matches!(val, Val::Raw(raw) if !matches!(raw, Value::BigInt(_)))) {
-                Some(raw) => Err(raw_fault(raw).unwrap_or_else(|| no_overload("==", &[a, b]))),
-                None => Ok(false),
-            },
+            None => {
+                match [a, b].into_iter().find(|val| matches!(val, Val::Raw(raw) if !matches!(raw, Value::BigInt(_)))) {
+                    Some(raw) => Err(raw_fault(raw).unwrap_or_else(|| no_overload("==", &[a, b]))),
+                    None => Ok(false),
+                }
+            }
         },
     }
 }

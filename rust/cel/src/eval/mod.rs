@@ -242,7 +242,9 @@ pub(crate) fn no_overload(name: &str, args: &[&Val<'_>]) -> Fault {
 pub(crate) fn raw_fault(value: &Val<'_>) -> Option<Fault> {
     let Val::Raw(raw) = value else { return None };
     Some(match raw {
-        Value::Str(_) => EvalError::fault(ErrorKind::NotUnicode, "the text has lone surrogates, it is no valid Unicode"),
+        Value::Str(_) => {
+            EvalError::fault(ErrorKind::NotUnicode, "the text has lone surrogates, it is no valid Unicode")
+        }
         Value::BigInt(_) => EvalError::fault(ErrorKind::Overflow, "the integer does not fit into 64 bits"),
         Value::Foreign(foreign) => {
             let message = format!("a host value of kind {:?} has no form here", foreign.kind);

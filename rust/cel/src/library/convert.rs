@@ -35,9 +35,7 @@ pub(super) fn call<'a>(func: Func, args: &[Val<'a>], fuel: &mut Fuel) -> Found<'
             other => return Err(unreadable(other, "bool")),
         }),
         (Func::ToTimestamp, Val::Timestamp(at)) => Val::Timestamp(*at),
-        (Func::ToTimestamp, Val::Int(seconds)) => {
-            Val::Timestamp(Timestamp::new(*seconds, 0).ok_or_else(overflow)?)
-        }
+        (Func::ToTimestamp, Val::Int(seconds)) => Val::Timestamp(Timestamp::new(*seconds, 0).ok_or_else(overflow)?),
         (Func::ToTimestamp, Val::Str(text)) => {
             Val::Timestamp(parse_timestamp(text).ok_or_else(|| unreadable(text, "timestamp"))?)
         }

@@ -68,7 +68,13 @@ impl Writer {
         Ok(())
     }
 
-    fn directive(&mut self, verb: char, precision: Option<usize>, value: &Val<'_>, fuel: &mut Fuel) -> Result<(), Fault> {
+    fn directive(
+        &mut self,
+        verb: char,
+        precision: Option<usize>,
+        value: &Val<'_>,
+        fuel: &mut Fuel,
+    ) -> Result<(), Fault> {
         let refused = || no_overload(&format!("%{verb}"), &[value]);
         match (verb, value) {
             ('s', value) => return self.any(value, fuel, 0),

@@ -47,7 +47,9 @@ pub(super) fn call<'a>(func: Func, args: &[Val<'a>], fuel: &mut Fuel) -> Found<'
             return Err(EvalError::fault(ErrorKind::BadArgument, "a shift by a negative number of bits"));
         }
         // a right shift of a negative int brings zeros in from the left
-        (Func::BitShiftLeft, [Val::Int(value), Val::Int(by)]) => Val::Int(shift(value.cast_unsigned(), *by, true).cast_signed()),
+        (Func::BitShiftLeft, [Val::Int(value), Val::Int(by)]) => {
+            Val::Int(shift(value.cast_unsigned(), *by, true).cast_signed())
+        }
         (Func::BitShiftRight, [Val::Int(value), Val::Int(by)]) => {
             Val::Int(shift(value.cast_unsigned(), *by, false).cast_signed())
         }
