@@ -65,7 +65,7 @@ class Verdict:
 class Assessment:
     """What is made of an outcome; `notes` are (call id, reason), those of a batch come with the last of its outcomes.
 
-    `gain` is None until the round of the call has closed.
+    `gain` is None until the round of the call has closed; `stop` has the reasons for which this outcome ended the task.
     """
 
     call_id: str
@@ -74,7 +74,7 @@ class Assessment:
     notes: list[tuple[str, str]]
     gain: int | None
     gaps: list[tuple[Any, str]]
-    stop: bool
+    stop: list[str]
 
 
 @dataclass(eq=False)
@@ -119,6 +119,7 @@ class Task:
         self.round_of: dict[Call, Round] = {}
         self.asked: dict[str, Call] = {}
         self.stopped = False
+        self.exits: list[str] = []
         self.made = 0
         self.late_notes: list[tuple[str, str]] = []
 
@@ -171,17 +172,18 @@ class Task:
         self.history.append(Ended(call, outcome))
         if outcome.klass == "denied":
             self.history.append(Denied(call.loose))
-        notes, stop = self.ended(call)
+        self.exits = []
+        notes = self.ended(call)
         turns = [entry for entry in self.history if isinstance(entry, Turn) and entry.outcome is outcome]
         gain = turns[0].gain if turns else None
-        return Assessment(call_id, outcome.grade, outcome.klass, notes, gain, outcome.gaps, stop)
+        return Assessment(call_id, outcome.grade, outcome.klass, notes, gain, outcome.gaps, self.exits)
 
     def abandon(self, call_id: str, now: float | None = None) -> list[tuple[str, str]]:
         """Say that an admitted call will not come back, and did not run; gives the notes of its round if it closes."""
         self.tick(now)
         call = self.end(call_id)
         self.history.append(Ended(call, None))
-        return self.ended(call)[0]
+        return self.ended(call)
 
     def approve(self, call_id: str, now: float | None = None) -> Verdict:
         """A person lets a call run that was asked about: it is judged once more without the reasons that asked."""
@@ -465,13 +467,13 @@ class Task:
     def end(self, call_id: str) -> Call:
         return next(call for call in self.history.out() if call.id == call_id)
 
-    def ended(self, call: Call) -> tuple[list[tuple[str, str]], bool]:
+    def ended(self, call: Call) -> list[tuple[str, str]]:
         """Close the call's round if it was the last; a late outcome is a round of its own."""
         round_ = self.round_of[call]
         if round_.closed:
             alone = Round(call.agent, False, self.now, calls=[call])
-            return self.close(alone), self.stopped
-        return self.close_if_done(round_), self.stopped
+            return self.close(alone)
+        return self.close_if_done(round_)
 
     def close_if_done(self, round_: Round) -> list[tuple[str, str]]:
         if round_.explicit or round_.closed or any(call in round_.calls for call in self.history.out()):
@@ -516,9 +518,11 @@ class Task:
             rungs = self.rungs(name, call.tool)
             if rungs is None or not brings_note(turn):
                 continue
-            if any(
-                reached(streak.count, rungs.get("note_after")) for streak in detector(history, call, rungs, outcome)
-            ):
+            count = max((streak.count for streak in detector(history, call, rungs, outcome)), default=0)
+            exits = reason != "no_gain" and reached(count, rungs.get("exit_after"))
+            if exits and self.mode == "enforce" and (call.tool.declared or reason in BLIND):
+                self.exit(reason)
+            if reached(count, rungs.get("note_after")) or (exits and self.mode != "audit" and reason not in self.exits):
                 notes.append((call.id, reason))
         if turn.feeds == "all" and self.exit_reached(turn) and (call.id, "no_gain") not in notes:
             notes.append((call.id, "no_gain"))
@@ -551,6 +555,12 @@ class Task:
         share = len(known) / len(outcome.items) if outcome.items else None
         return len(outcome.items - known), share
 
+    def exit(self, reason: str) -> None:
+        """Stop the task at an observation."""
+        if not self.stopped:
+            self.stopped = True
+            self.exits.append(reason)
+
     def exit_reached(self, turn: Turn) -> bool:
         """Stop the task where nothing was gained for long enough; gives whether that is a note."""
         exit_after = (self.detectors.get("no_gain") or {}).get("exit_after")
@@ -568,10 +578,11 @@ class Task:
                     break
                 if entry.outcome.symbol is not None or entry.outcome.failed:
                     idle.append(entry)
-        if sum(entry.call.tool.declared for entry in idle) >= exit_after and self.mode == "enforce":
-            self.stopped = True
+        stops = sum(entry.call.tool.declared for entry in idle) >= exit_after
+        if stops and self.mode == "enforce":
+            self.exit("no_gain")
             return False
-        return len(idle) >= exit_after and self.mode != "audit"
+        return len(idle) >= exit_after and not (stops and self.mode == "audit")
 
 
 def reached(count: int, rung: Any) -> bool:

@@ -29,8 +29,8 @@ class Budgets:
         preset: dict[str, Any] = PRESETS.get(budgets.get("preset", ""), {})
         budgets = {key: preset[key] for key in ("steps", "tokens") if key in preset} | budgets
         self.one = {name: limit(budgets.get(name)) for name in ("steps", "tool_calls", "retries", "tokens", "cost")}
-        self.per_tool: dict[str, int] = budgets.get("calls_per_tool") or {}
-        self.per_group: dict[str, int] = budgets.get("calls_per_group") or {}
+        self.per_tool = {name: limit(value) for name, value in (budgets.get("calls_per_tool") or {}).items()}
+        self.per_group = {name: limit(value) for name, value in (budgets.get("calls_per_group") or {}).items()}
         self.shares: list[float] = budgets.get("notes_at") or []
         self.reserve: dict[str, Any] = budgets.get("reserve") or {}
         self.all_or_nothing = budgets.get("batch") == "all_or_nothing"
@@ -47,7 +47,7 @@ class Budgets:
         steps = self.one["steps"]
         return steps is not None and self.steps >= steps
 
-    def tool_limit(self, tool: str) -> int | None:
+    def tool_limit(self, tool: str) -> float | None:
         return self.per_tool.get(tool, self.per_tool.get("*"))
 
     def reasons(self, history: History, call: Call) -> list[str]:
@@ -63,7 +63,8 @@ class Budgets:
         tool = self.tool_limit(call.tool.name)
         if tool is not None and used.of_tool(call.tool.name) >= tool:
             reasons.append("budget_calls_per_tool")
-        if any(used.of_group(name) >= self.per_group[name] for name in call.tool.groups if name in self.per_group):
+        groups = [(name, self.per_group.get(name)) for name in call.tool.groups]
+        if any(most is not None and used.of_group(name) >= most for name, most in groups):
             reasons.append("budget_calls_per_group")
         retries = self.one["retries"]
         if call.retry and retries is not None and used.retries >= retries:

@@ -69,7 +69,7 @@ class Outcome:
         if tool.effect in ("write", "external") and self.type in ("timeout", "cancelled"):
             return "ambiguous"
         for entry in tool.errors:
-            if dig(entry["when"], variables) is True:
+            if "when" not in entry or dig(entry["when"], variables) is True:
                 self.named = entry.get("type", self.type)
                 return str(entry["class"])
         if self.type in ("timeout", "cancelled"):

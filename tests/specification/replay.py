@@ -79,6 +79,6 @@ def judge(tasks: dict[str, Task], batch: list[Record]) -> Iterator[Judged]:
         )
         for call_id, reason in assessment.notes:
             judged[call_id].notes.append(reason)
-        if assessment.stop and not any(each.action == "stop" for each in judged.values()):
-            entry.action, entry.reasons = "stop", ["no_gain"]
+        if assessment.stop:
+            entry.action, entry.reasons = "stop", assessment.stop
     yield from judged.values()
