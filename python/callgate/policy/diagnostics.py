@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
 Severity = Literal["error", "warning", "note"]
@@ -58,5 +57,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     >>> did_you_mean("strcit", ["default", "strict"])
     'did you mean `strict`?'
     """
+    from difflib import get_close_matches  # only where something is wrong already
+
     near = get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"did you mean `{near[0]}`?" if near else None

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .diagnostics import Diagnostic, Place, Severity, Span
 from .positions import Positions, join_pointer
 
+if TYPE_CHECKING:
+    from callgate._core import Fault
+
 Steps = tuple[str | int, ...]
 
 
-class Fault(Protocol):
-    """A fault as the core gives it out: pointers are steps from the document's root."""
+class Found(NamedTuple):
+    """A fault with the fields that the core's have, for one that is found or moved in Python."""
 
-    @property
-    def code(self) -> str: ...  # noqa: D102
-    @property
-    def severity(self) -> Severity: ...  # noqa: D102
-    @property
-    def pointer(self) -> Steps: ...  # noqa: D102
-    @property
-    def part(self) -> Literal["key", "value"]: ...  # noqa: D102
-    @property
-    def message(self) -> str: ...  # noqa: D102
-    @property
-    def hint(self) -> str | None: ...  # noqa: D102
-    @property
-    def related(self) -> Iterable[tuple[Steps, str]]: ...  # noqa: D102
+    code: str
+    severity: Severity
+    message: str
+    pointer: Steps
+    part: Literal["key", "value"] = "value"
+    hint: str | None = None
+    related: tuple[tuple[Steps, str], ...] = ()
 
 
-def located(positions: Positions, faults: Iterable[Fault]) -> list[Diagnostic]:
+def located(positions: Positions, faults: Iterable[Fault | Found]) -> list[Diagnostic]:
     """The faults of a document as diagnostics.
 
     A fault about a key points at the key, or where it has none (the document itself, an item of a list) at the

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .compose import DEFAULT_LIMITS, Limits, compose
-from .diagnostics import Diagnostic, Place, Span
+from .diagnostics import Diagnostic, Place, Span, did_you_mean
 from .packs import packs_root
 from .positions import Positions
 from .source import Source, decode
@@ -72,12 +72,19 @@ class Loaded:
             found = self._among(kind, name)
         return found
 
-    def names(self, kind: str) -> list[str]:
-        """The names that `find` knows for a kind, packs not looked into yet included."""
+    def names(self, kind: str, *, packs: bool = True) -> list[str]:
+        """The names that `find` knows for a kind, those of packs that were not looked into yet included if wanted."""
         known = {d.name for d in (*self.documents, *self.packed) if d.kind == kind and d.name is not None}
-        for root in self._pack_roots():
+        for root in self._pack_roots() if packs else []:
             known.update(entry.name for entry in root.iterdir() if entry.is_dir() and _is_plain(entry.name))
         return sorted(known)
+
+    def hint(self, kind: str, name: str) -> str:
+        """What to say about a name that `find` does not know."""
+        known = self.names(kind, packs=kind == "GuardPolicy")
+        if near := did_you_mean(name, known):
+            return near
+        return "known here: " + ", ".join(f"`{other}`" for other in known) if known else "none is loaded"
 
     def of_kind(self, kind: str) -> list[Document]:
         """The documents of a kind among those that were asked for."""

@@ -1,0 +1,61 @@
+"""Find every fault in policies, manifests and tests, each with its place. Folders are read whole."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from callgate.cli import UsageError
+from callgate.policy.check import check
+from callgate.policy.load import Loaded, load
+from callgate.policy.resolve import Resolved, resolve
+from callgate.report.color import wanted
+from callgate.report.findings import FORMATS, Findings, render
+
+# Nothing was there to check: the command was wrong rather than a policy.
+NOTHING_TO_CHECK = frozenset({"CG701", "CG702", "CG703"})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `callgate check` takes."""
+    parser.add_argument("paths", metavar="PATH", nargs="*", help="a YAML file, or a folder of them")
+    parser.add_argument("--format", choices=list(FORMATS), default="text", help="how findings come out (default: text)")
+    parser.add_argument(
+        "--resolved", action="store_true", help="print policies with all that they extend, and where each value is from"
+    )
+    parser.add_argument("--policy", metavar="NAME", help="with --resolved: this policy or pack only")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check, print, and give the exit code: 1 if there is an error, 2 if there was nothing to check."""
+    if arguments.policy is not None and not arguments.resolved:
+        raise UsageError("`--policy` goes with `--resolved`")
+    if arguments.resolved and arguments.format != "text":
+        raise UsageError("`--resolved` prints YAML: leave `--format` out")
+    if not arguments.paths and arguments.policy is None:
+        raise UsageError("name a file or folder to check: `callgate check policies`")
+    loaded = load(arguments.paths)
+    policies = _chosen(loaded, arguments.policy) if arguments.resolved else []
+    diagnostics = check(loaded)
+    findings = Findings(diagnostics, loaded.sources, len(loaded.files))
+    if not arguments.resolved:
+        sys.stdout.write(render(findings, arguments.format, wanted(sys.stdout)))
+    else:
+        from callgate.report import resolved
+
+        if diagnostics:
+            sys.stderr.write(render(findings, "text", wanted(sys.stderr)))
+        sys.stdout.write("---\n".join(resolved.render(policy) for policy in policies))
+    if any(diagnostic.code in NOTHING_TO_CHECK for diagnostic in diagnostics):
+        return 2
+    return 1 if findings.errors else 0
+
+
+def _chosen(loaded: Loaded, name: str | None) -> list[Resolved]:
+    """The policies to print: the one that was named, else all of the paths."""
+    if name is None:
+        return [resolve(loaded, document) for document in loaded.of_kind("GuardPolicy")]
+    document = loaded.find("GuardPolicy", name)
+    if document is None:
+        raise UsageError(f"unknown policy `{name}`: {loaded.hint('GuardPolicy', name)}")
+    return [resolve(loaded, document)]

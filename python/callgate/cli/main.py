@@ -1,0 +1,91 @@
+"""`callgate`: finds the verb, runs it, and turns whatever happens into an exit code.
+
+0 fine, 1 findings, 2 usage or internal error, 3 inconclusive. Results go to stdout, everything else to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+from callgate.cli import UsageError
+
+# A verb is a module of its own, imported when it is called. To add one, write `cli/<verb>.py` and add its line.
+VERBS: Final = {
+    "check": "find every fault in policies, manifests and tests",
+    "schema": "print the JSON Schema of a kind of documents",
+}
+
+EXIT_USAGE: Final = 2
+EXIT_INTERRUPTED: Final = 130
+EXIT_BROKEN_PIPE: Final = 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and give its exit code; nothing is raised for anything that a user can get wrong.
+
+    Args:
+        argv: the arguments without the program's name; None for those of the process.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a sign is no reason to fail
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else EXIT_USAGE
+    except UsageError as error:
+        print(f"callgate: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_BROKEN_PIPE
+    except Exception as error:
+        if os.environ.get("CALLGATE_DEBUG"):
+            raise
+        words = " ".join(str(error).split())
+        print(f"callgate: internal error: {type(error).__name__}: {words}", file=sys.stderr)
+        print("callgate: this is a fault of callgate itself; CALLGATE_DEBUG=1 shows where", file=sys.stderr)
+        return EXIT_USAGE
+    return code
+
+
+def _run(argv: list[str]) -> int:
+    verb = argv[0] if argv else None
+    if verb in ("help", "-h", "--help") and len(argv) > 1:
+        argv, verb = [argv[1], "--help"], argv[1]
+    if verb in ("help", "-h", "--help"):
+        print(_overview())
+        return 0
+    if verb in ("version", "-V", "--version"):
+        from importlib.metadata import version
+
+        print(f"callgate {version('callgate')}")
+        return 0
+    if verb is None:
+        print(_overview(), file=sys.stderr)
+        return EXIT_USAGE
+    if verb not in VERBS:
+        from callgate.policy.diagnostics import did_you_mean
+
+        hint = did_you_mean(verb, VERBS) or "`callgate help` lists what there is"
+        raise UsageError(f"unknown command `{verb}`: {hint}")
+    module = import_module(f"callgate.cli.{verb}")
+    parser = argparse.ArgumentParser(prog=f"callgate {verb}", description=module.__doc__)
+    module.add_arguments(parser)
+    code: int = module.run(parser.parse_args(argv[1:]))
+    return code
+
+
+def _overview() -> str:
+    lines = ["usage: callgate VERB ...", "", "Policy as code that guards an agent's tool calls.", ""]
+    lines += [f"  {verb:<10} {summary}" for verb, summary in VERBS.items()]
+    lines += ["", "`callgate VERB --help` tells more. Exit codes: 0 fine, 1 findings, 2 usage error, 3 inconclusive."]
+    return "\n".join(lines)

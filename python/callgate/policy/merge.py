@@ -1,0 +1,173 @@
+"""Merging of policy layers: maps by key, rules by id, lists replaced, null resets; each value with its origin."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from .load import Document
+
+Steps = tuple[str | int, ...]
+
+# Lists whose items carry an `id` and merge by it; all other lists replace what is below.
+BY_ID: Final = frozenset({("spec", "rules"), ("spec", "needs"), ("verification", "invariants")})
+# A preset stands for these; written in a layer it takes their place, whatever lower layers say.
+OF_PRESET: Final = (("budgets", "steps"), ("budgets", "tokens"), ("time", "task"))
+
+
+class Origin(NamedTuple):
+    """Where a value of a resolved policy was written, and why it is not what stands there, if it is not."""
+
+    document: Document
+    steps: Steps
+    note: str | None = None
+
+    @property
+    def line(self) -> int:
+        """The line of the key, or of the value where it has none."""
+        span = self.document.positions.key(self.steps) or self.document.positions.value(self.steps)
+        return span.line if span is not None else 1
+
+    def __str__(self) -> str:
+        where = f"{self.document.source.label}:{self.line}"
+        return f"{where}, {self.note}" if self.note else where
+
+
+class Merged:
+    """A value with its origin. `value` is a dict or list of `Merged`, or a scalar."""
+
+    __slots__ = ("origin", "value")
+
+    def __init__(self, value: Any, origin: Origin) -> None:
+        self.value = value
+        self.origin = origin
+
+    def plain(self) -> Any:
+        """The value as plain data."""
+        if isinstance(self.value, dict):
+            return {key: child.plain() for key, child in self.value.items()}
+        if isinstance(self.value, list):
+            return [child.plain() for child in self.value]
+        return self.value
+
+    def at(self, *steps: str | int) -> Merged | None:
+        """The value at some steps below, if there is one."""
+        here: Merged | None = self
+        for step in steps:
+            if here is None or not isinstance(here.value, (dict, list)):
+                return None
+            if isinstance(here.value, dict):
+                here = here.value.get(step)
+            else:
+                here = here.value[int(step)] if isinstance(step, int) and step < len(here.value) else None
+        return here
+
+
+def annotate(document: Document, data: Any, steps: Steps) -> Merged:
+    """Plain data of a document, each value with its origin."""
+    origin = Origin(document, steps)
+    if isinstance(data, dict):
+        return Merged({key: annotate(document, value, (*steps, key)) for key, value in data.items()}, origin)
+    if isinstance(data, list):
+        return Merged([annotate(document, value, (*steps, at)) for at, value in enumerate(data)], origin)
+    return Merged(data, origin)
+
+
+def merge(lower: Merged | None, upper: Merged, path: Steps = ()) -> Merged:
+    """`upper` laid over `lower`; neither is changed. `path` leads to them from the root: `("spec", "budgets")`."""
+    if isinstance(upper.value, dict):
+        below = lower.value if lower is not None and isinstance(lower.value, dict) else {}
+        merged = dict(below)
+        for key, value in upper.value.items():
+            here = (*path, key)
+            if value.value is None and not _null_is_a_value(here):
+                merged.pop(key, None)
+            else:
+                merged[key] = merge(below.get(key), value, here)
+        return Merged(merged, upper.origin)
+    if isinstance(upper.value, list) and path in BY_ID:
+        return _merge_by_id(lower, upper, path)
+    if isinstance(upper.value, list):
+        return Merged([merge(None, item, (*path, at)) for at, item in enumerate(upper.value)], upper.origin)
+    return upper
+
+
+def _merge_by_id(lower: Merged | None, upper: Merged, path: Steps) -> Merged:
+    items: list[Merged] = list(lower.value) if lower is not None and isinstance(lower.value, list) else []
+    index = {identity(item): at for at, item in enumerate(items)}
+    inherited = set(index)
+    for item in upper.value:
+        name = identity(item)
+        known = index.get(name) if name in inherited else None
+        if known is None:
+            index[name] = len(items)
+            items.append(merge(None, item, (*path, len(items))))
+        else:
+            items[known] = merge(items[known], item, (*path, known))
+            inherited.discard(name)  # a second one with this id in the same file is a fault of that file
+    return Merged(items, upper.origin)
+
+
+def identity(item: Merged) -> str | None:
+    """The `id` of a list item, if it has one."""
+    found = item.at("id") if isinstance(item.value, dict) else None
+    return found.value if found is not None and isinstance(found.value, str) else None
+
+
+def _null_is_a_value(path: Steps) -> bool:
+    """Inside a constant and inside the JSON Schema of a parameter null is data."""
+    return len(path) > 3 and path[:2] in (("spec", "constants"), ("spec", "parameters"))
+
+
+def lay_over(lower: Merged | None, upper: Merged) -> Merged:
+    """One policy layer over the policy below it, with what the language says beyond the merging of keys."""
+    if lower is not None and isinstance(_value(upper, "spec", "budgets", "preset"), str):
+        lower = _without_preset(lower)
+    merged = merge(lower, upper)
+    _pull_notes_down(merged, upper)
+    return merged
+
+
+def _value(tree: Merged, *steps: str | int) -> Any:
+    found = tree.at(*steps)
+    return None if found is None else found.value
+
+
+def _without_preset(tree: Merged) -> Merged:
+    spec = dict(tree.value["spec"].value) if isinstance(_value(tree, "spec"), dict) else {}
+    for block, key in OF_PRESET:
+        found = spec.get(block)
+        if found is not None and isinstance(found.value, dict) and key in found.value:
+            rest = {name: value for name, value in found.value.items() if name != key}
+            spec[block] = Merged(rest, found.origin)
+    return Merged({**tree.value, "spec": Merged(spec, tree.value["spec"].origin)}, tree.origin)
+
+
+def _pull_notes_down(merged: Merged, upper: Merged) -> None:
+    """A `refuse_after` of this layer below an inherited `note_after` pulls it down; `for` inherits from all tools."""
+    general = merged.at("spec", "detectors")
+    if general is None or not isinstance(general.value, dict):
+        return
+    _pull_block_down(general, upper.at("spec", "detectors"), None)
+    tools = merged.at("spec", "detectors", "for")
+    if tools is None or not isinstance(tools.value, dict):
+        return
+    for tool, block in tools.value.items():
+        _pull_block_down(block, upper.at("spec", "detectors", "for", tool), general)
+
+
+def _pull_block_down(merged: Merged, upper: Merged | None, general: Merged | None) -> None:
+    if upper is None or not isinstance(upper.value, dict) or not isinstance(merged.value, dict):
+        return
+    for detector, written in upper.value.items():
+        refuse = written.at("refuse_after")
+        if refuse is None or written.at("note_after") is not None or not _is_count(refuse.value):
+            continue
+        note = merged.at(detector, "note_after") or (general.at(detector, "note_after") if general else None)
+        if note is not None and _is_count(note.value) and note.value > refuse.value:
+            pulled = Origin(refuse.origin.document, refuse.origin.steps, f"pulled down from {note.value}")
+            block = merged.value[detector]
+            merged.value[detector] = Merged({**block.value, "note_after": Merged(refuse.value, pulled)}, block.origin)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
