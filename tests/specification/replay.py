@@ -28,20 +28,21 @@ def replay(records: list[Record], policy: dict[str, Any], manifests: list[dict[s
     tasks: dict[str, Task] = {}
     for session in sessions:
         own = sorted((each for each in records if each["session"] == session), key=lambda each: each.get("seq", 0))
-        for place, record in enumerate(own):
-            record.setdefault("call_id", f"{session}-{place + 1}")
+        for record in own:
             tasks.setdefault(task_of(record), reference.task(task_of(record)))
-        for _, batch in groupby(own, key=batch_of):
-            yield from judge(tasks, list(batch))
+        for _, batch in groupby(enumerate(own), key=batch_of):
+            yield from judge(tasks, [{"call_id": f"{session}-{place + 1}", **record} for place, record in batch])
 
 
 def task_of(record: Record) -> str:
     return str(record.get("task") or record["session"])
 
 
-def batch_of(record: Record) -> Any:
+def batch_of(placed: tuple[int, Record]) -> Any:
+    """The records of one round stand together; without a round each stands alone."""
+    place, record = placed
     alone = "event" in record or record.get("round") is None
-    return (task_of(record), record.get("agent"), record["call_id"] if alone else ("round", record["round"]))
+    return task_of(record), record.get("agent"), place if alone else None, record.get("round")
 
 
 def judge(tasks: dict[str, Task], batch: list[Record]) -> Iterator[Judged]:
