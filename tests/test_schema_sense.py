@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from callgate import _core
-from test_schema import KINDS, data, document, told
+from schema_samples import KINDS, data, document, told
 
 SPEC = ("spec",)
 
@@ -17,7 +17,8 @@ SPEC = ("spec",)
         # a ladder of three rungs, each in turn above the one that ends the climb
         ("GuardPolicy", "detectors: {no_gain: {note_after: 3, refuse_after: 7, exit_after: 2}}",
          [("CG401", ("detectors", "no_gain", "note_after")), ("CG401", ("detectors", "no_gain", "refuse_after"))]),
-        ("GuardPolicy", "detectors: {denied: {note_after: 2, exit_after: 1}}", [("CG401", ("detectors", "denied", "note_after"))]),
+        ("GuardPolicy", "detectors: {denied: {note_after: 2, exit_after: 1}}", [("CG401",
+         ("detectors", "denied", "note_after"))]),
         ("GuardPolicy", "detectors: {denied: {note_after: 2, refuse_after: 2, exit_after: 2}}", []),
         ("GuardPolicy", "detectors: {for: {find: {denied: {note_after: 2, refuse_after: 1}}}}",
          [("CG401", ("detectors", "for", "find", "denied", "note_after"))]),
@@ -25,7 +26,8 @@ SPEC = ("spec",)
          [("CG401", ("detectors", "diversity", "note_below"))]),
         ("GuardPolicy", "detectors: {window: 9, frequency: {note_after: 9, refuse_after: 10}}",
          [("CG402", ("detectors", "frequency", "refuse_after"))]),
-        ("GuardPolicy", "detectors: {window: 9, diversity: {min_calls: 10}}", [("CG402", ("detectors", "diversity", "min_calls"))]),
+        ("GuardPolicy", "detectors: {window: 9, diversity: {min_calls: 10}}", [("CG402",
+         ("detectors", "diversity", "min_calls"))]),
         # the window may be inherited
         ("GuardPolicy", "detectors: {frequency: {refuse_after: 1000}}", []),
         ("GuardPolicy", "budgets: {layers: {http: {retries: 3}, tool: {retries: 3}, agent: {retries: 3}, at_most: 26}}",
@@ -50,7 +52,8 @@ SPEC = ("spec",)
         ("ToolManifest", "tools: {a: {cache: {ttl: 5m}}}", [("CG412", ("tools", "a", "cache"))]),
         ("ToolManifest", "tools: {a: {effect: read, forms: [{when: args.x, effect: write, cache: {ttl: 5m}}]}}",
          [("CG412", ("tools", "a", "forms", 0, "cache"))]),
-        ("ToolManifest", "tools: {a: {effect: read, waiting: true, cache: {ttl: 11m}}}", [("CG413", ("tools", "a", "cache"))]),
+        ("ToolManifest", "tools: {a: {effect: read, waiting: true, cache: {ttl: 11m}}}", [("CG413",
+         ("tools", "a", "cache"))]),
         ("ToolManifest", "tools: {a: {effect: read, cache: {ttl: 11m}, forms: [{when: args.x, waiting: true}]}}",
          [("CG413", ("tools", "a", "forms", 0, "waiting"))]),
         ("ToolManifest", "tools: {a: {effect: read, waiting: false, cache: {ttl: 11m}}}", []),
@@ -65,7 +68,8 @@ SPEC = ("spec",)
          [("CG416", ("tools", "a", "retry", "backoff", "initial"))]),
         ("ToolManifest", "tools: {a: {effect: read, verify: {tool: b}, idempotency: {key: args.k}}}",
          [("CG418", ("tools", "a", "idempotency")), ("CG418", ("tools", "a", "verify"))]),
-        ("GuardException", "{policy: a, lifts: [], owner: b, justification: c, expires: 2027-01-31}", [("CG419", ("lifts",))]),
+        ("GuardException", "{policy: a, lifts: [], owner: b, justification: c, expires: 2027-01-31}", [("CG419",
+         ("lifts",))]),
         ("GuardTest", "{policy: default}", [("CG202", ())]),
         ("GuardTest", "{trace: a.jsonl, steps: []}", [("CG416", ("steps",))]),
         ("GuardTest", "{steps: [{arguments: {}}]}", [("CG202", ("steps", 0))]),
@@ -92,19 +96,19 @@ def test_one_file_shows_what_contradicts_itself(
         ("{}", [("CG406", SPEC), ("CG406", SPEC), ("CG406", SPEC)]),
         ("budgets: {preset: simple}", []),
         ("{budgets: {steps: 3}, time: {tool: 3s}}", [("CG406", (*SPEC, "budgets")), ("CG406", (*SPEC, "time"))]),
-        ("{budgets: {preset: simple}, rules: [{id: a}]}", [("CG202", (*SPEC, "rules", 0)), ("CG202", (*SPEC, "rules", 0))]),
+        ("{budgets: {preset: simple}, rules: [{id: a}]}",
+         [("CG202", (*SPEC, "rules", 0)), ("CG202", (*SPEC, "rules", 0))]),
         ("{budgets: {preset: simple, reserve: {tool_calls: 1}}}", [("CG408", (*SPEC, "budgets", "reserve"))]),
         # merging has pulled such a note down already
         ("{budgets: {preset: simple}, detectors: {denied: {note_after: 3, refuse_after: 1}}}", []),
-        ("{budgets: {preset: simple}, detectors: {denied: {note_after: 3}}}", [("CG403", (*SPEC, "detectors", "denied"))]),
+        ("{budgets: {preset: simple}, detectors: {denied: {note_after: 3}}}",
+         [("CG403", (*SPEC, "detectors", "denied"))]),
         ("{budgets: {preset: simple}, detectors: {consecutive: {note_after: 3}}}", []),
         ("{budgets: {preset: simple}, detectors: {window: 5, frequency: {note_after: 6}}}",
          [("CG402", (*SPEC, "detectors", "frequency", "note_after"))]),
     ],
 )  # fmt: skip
-def test_all_layers_together_must_leave_nothing_out(
-    spec: str, faults: list[tuple[str, tuple[str | int, ...]]]
-) -> None:
+def test_all_layers_together_must_leave_nothing_out(spec: str, faults: list[tuple[str, tuple[str | int, ...]]]) -> None:
     found = told("GuardPolicy", document("GuardPolicy", spec), resolved=True)
     assert [(code, pointer) for code, pointer, _ in found] == faults
 
