@@ -51,7 +51,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyo3(signature = (tool, arguments))]
 fn fingerprint<'py>(tool: &Bound<'py, PyString>, arguments: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
     let py = tool.py();
-    let name = tool.to_str().map_err(|_| argument_error(py, "tool", "it is no valid Unicode"))?;
+    let name = tool.to_str().map_err(|_| argument_error(py, "tool", "it is not valid Unicode"))?;
     let digest = with_buffer(|buffer| {
         start_fingerprint(name, buffer);
         write_object(arguments, buffer).map_err(|fault| fault.into_error(py, "arguments"))?;

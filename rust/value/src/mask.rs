@@ -8,37 +8,45 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+// ASCII classes throughout: what is masked is ASCII, and only they let the regex engine build its fast automaton. What
+// may be followed by nothing to mask is bounded, so that no text is read again and again from each of its words.
+
+/// A path under a temporary folder. What stands before it must not make it a part of another path.
 const TEMP_PATH: &str = r#"(?x:
-    (?: (?:/private)?/tmp | (?:/private)?/var/tmp | (?:/private)?/var/folders
-      | (?i: [a-z]:(?:\\+[^\s"'<>|*?:\\]+(?:\x20[^\s"'<>|*?:\\]+)*?){0,8}?\\+te?mp | %te?mp% | \$\{?tmpdir\}? ) )
-    [/\\]+ [^\s"'`<>|*?:;,()\[\]{}]+
+    (?: ^ | [^A-Za-z0-9_.~/\\-] )
+    (?P<path>
+      (?: (?:/private)?/tmp | (?:/private)?/var/tmp | (?:/private)?/var/folders
+        | [A-Za-z]:\\ (?: [^/:*?"<>|\r\n\t]* \\ )? [tT][eE]?[mM][pP] | %[tT][eE]?[mM][pP]% | \$\{?TMPDIR\}? )
+      [/\\]+ [^\x20\t\r\n"'`<>|*?:;,()\[\]{}]+
+    )
 )"#;
 
 const CLOCK: &str = r"(?x:
-    \d{4}-\d\d-\d\d[T\x20]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\x20?(?:Z|UTC|GMT)\b|\x20?[+-]\d\d:?\d\d\b)?
-  | \d\d?:\d\d:\d\d(?:[.,]\d+)?
+    [0-9]{4}-[0-9]{2}-[0-9]{2}[T\x20][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?
+      (?:\x20?(?:Z|UTC|GMT)(?-u:\b)|\x20?[+-][0-9]{2}:?[0-9]{2}(?-u:\b))?
+  | [0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?
 )";
 
 const UUID: &str = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}";
 
-const PROCESS: &str = r"(?x: (?i:pid) [\x20:=\#]{0,3} \d+ | [A-Za-z_][\w.-]* \[\d+\] )";
+const PROCESS: &str = r"(?x: [pP][iI][dD] [\x20:=\#]{0,3} [0-9]+ | [A-Za-z_][A-Za-z0-9_.-]{0,60} \[[0-9]+\] )";
 
 const HEX: &str = r"0[xX][0-9a-fA-F]+ | [0-9a-fA-F]{8,}";
 
 const DURATION: &str = r"(?x:
-    \d+(?:[.,]\d+)* \x20?
-    (?: ns|nsecs?|nanos(?:econds?)? | [uµμ]s|usecs?|micros(?:econds?)? | ms|msecs?|millis(?:econds?)?
+    [0-9]+(?:[.,][0-9]+){0,6} \x20?
+    (?: ns|nsecs?|nanos(?:econds?)? | (?:u|µ|μ)s|usecs?|micros(?:econds?)? | ms|msecs?|millis(?:econds?)?
       | s|secs?|seconds? | mins?|minutes? | h|hrs?|hours? )
-  | (?:\d+h)?\d+m(?:\d+(?:\.\d+)?s)?
-  | \d+h\d+m?
+  | (?:[0-9]+h)?[0-9]+m(?:[0-9]+(?:\.[0-9]+)?s)?
+  | [0-9]+h[0-9]+m?
 )";
 
 static TEMP_PATHS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(TEMP_PATH).ok());
 
 static VOLATILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let whole = format!(
-        r"(?x) (?P<path>{TEMP_PATH}) | \b(?: (?P<clock>{CLOCK}) | (?P<uuid>{UUID}) | (?P<process>{PROCESS})
-          | (?P<duration>{DURATION})\b | (?P<hex>{HEX})\b )"
+        r"(?x) {TEMP_PATH} | (?-u:\b)(?: (?P<clock>{CLOCK}) | (?P<uuid>{UUID}) | (?P<process>{PROCESS})
+          | (?P<duration>{DURATION})(?-u:\b) | (?P<hex>{HEX})(?-u:\b) )"
     );
     Regex::new(&whole).ok()
 });
@@ -61,10 +69,11 @@ pub fn mask_failure(text: &str) -> Cow<'_, str> {
     };
     replace(text, |from| {
         let found = pattern.captures_at(text, from)?;
+        if let Some(path) = found.name("path") {
+            return Some((path.start(), path.end(), Cow::Borrowed("<path>")));
+        }
         let whole = found.get(0)?;
-        let with: Cow<'static, str> = if found.name("path").is_some() {
-            Cow::Borrowed(if starts_path(text, whole.start()) { "<path>" } else { "" })
-        } else if found.name("clock").is_some() {
+        let with: Cow<'static, str> = if found.name("clock").is_some() {
             Cow::Borrowed("<time>")
         } else if found.name("uuid").is_some() {
             Cow::Borrowed("<uuid>")
@@ -92,8 +101,8 @@ pub fn mask_success(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     };
     replace(text, |from| {
-        let found = pattern.find_at(text, from)?;
-        Some((found.start(), found.end(), Cow::Borrowed(if starts_path(text, found.start()) { "<path>" } else { "" })))
+        let path = pattern.captures_at(text, from)?.name("path")?;
+        Some((path.start(), path.end(), Cow::Borrowed("<path>")))
     })
 }
 
@@ -128,11 +137,10 @@ fn replace<'a>(
     let mut copied = 0;
     let mut from = 0;
     while let Some((start, end, with)) = next(from) {
+        from = end;
         if with.is_empty() {
-            from = start + 1;
             continue;
         }
-        from = end;
         out.push_str(text.get(copied..start).unwrap_or_default());
         out.push_str(&with);
         copied = end;
@@ -142,12 +150,6 @@ fn replace<'a>(
     }
     out.push_str(text.get(copied..).unwrap_or_default());
     Cow::Owned(out)
-}
-
-/// Whether a path that was found at `start` begins there: `/home/me/tmp/x` holds no temporary folder.
-fn starts_path(text: &str, start: usize) -> bool {
-    let before = text.get(..start).and_then(|head| head.chars().next_back());
-    !before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '/' | '\\' | '~'))
 }
 
 /// Whether a run of hex digits names something rather than counts it.
