@@ -33,7 +33,6 @@ _CORE_TAG = "tag:yaml.org,2002:"
 _CORE_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "null": type(None), "map": dict, "seq": list}
 _RESOLVED_TAGS = frozenset(_CORE_TAG + name for name in ("int", "float", "bool", "null"))
 _PROPERTY = re.compile(r"[&!]\S*|[ \t]+|#[^\r\n]*|\r\n|\r|\n")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _INDENT = re.compile(r"[ \t\-?:]*")
 
 
@@ -81,6 +80,14 @@ def compose(source: Source, limits: Limits = DEFAULT_LIMITS, backend: Backend = 
 
 def _start(event: Event) -> int:
     return event.start_mark.index if event.start_mark is not None else 0
+
+
+def _has_surrogate(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _end(event: Event) -> int:
@@ -197,7 +204,7 @@ class _Composer:
             except NumberError as error:
                 node.data = 0
                 self._report("CG106", str(error), start, end, "put it in quotes to make it a string")
-        if style == "double" and _SURROGATE.search(event.value):
+        if style == "double" and _has_surrogate(event.value):
             self._report(
                 "CG111", "half of a surrogate pair is no character", start, end, "write it as `\\U` with 8 digits"
             )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from string import ascii_letters, digits
 from typing import Any, Literal
 
 from yaml.error import MarkedYAMLError, YAMLError
@@ -26,7 +25,7 @@ try:
 except ImportError:  # PyYAML built without libyaml
     CParser = None  # type: ignore[assignment, misc]
 
-_TAG_CHARACTERS = frozenset(ascii_letters + digits + "-_;/?:@&=+$.!~*'()%")
+_TAG_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_;/?:@&=+$.!~*'()%")
 _TAG_HANDLE = re.compile(r"!(?:[0-9A-Za-z_-]*!)?")
 
 Backend = Literal["c", "pure"]

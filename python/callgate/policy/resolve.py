@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +56,8 @@ class Resolved:
     @property
     def digest(self) -> str:
         """SHA-256, in hex, of the canonical JSON of spec and manifests; `verification` and metadata are left out."""
+        import hashlib
+
         from callgate import canonical_json
 
         text = canonical_json({"manifests": self.manifest_specs, "spec": self.spec})

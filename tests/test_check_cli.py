@@ -1,0 +1,312 @@
+"""`callgate check` and the frame of the command line: exit codes, what is printed where, and never a traceback."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from callgate.cli import main as frame
+from callgate.cli.main import main
+
+HEAD = "apiVersion: callgate/v1\nkind: GuardPolicy\nmetadata: {name: mine}\nspec:\n"  # the spec begins in line 5
+FULL = HEAD + "  budgets: {steps: 9, tokens: 9}\n  time: {task: 1m}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
+    code = main(argv)
+    out, err = capsys.readouterr()
+    assert "Traceback" not in out + err
+    return code, out, err
+
+
+def found(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, list[tuple[str, str, str | None]]]:
+    """The exit code, and of each diagnostic code, `file:line:column`, and the hint."""
+    code, out, err = run(capsys, "check", "--format", "json", *argv)
+    assert err == ""
+    diagnostics = []
+    for each in json.loads(out)["diagnostics"]:
+        span = each["span"]
+        place = each["file"] + (f":{span['line']}:{span['column']}" if span else "")
+        diagnostics.append((each["code"], place, each["hint"]))
+    return code, diagnostics
+
+
+def test_a_policy_in_order_is_fine(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "p.yaml").write_text(FULL)
+    assert run(capsys, "check", "p.yaml") == (0, "no faults in 1 file\n", "")
+
+
+def test_an_unknown_detector_is_shown_in_full(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "p.yaml").write_text(FULL + "  detectors:\n    exakt_repeat: {note_after: 3}\n")
+    assert run(capsys, "check", ".") == (
+        1,
+        "error[CG201]: unknown detector `exakt_repeat` in `detectors`\n"
+        " --> p.yaml:8:5\n"
+        "  |\n"
+        "8 |     exakt_repeat: {note_after: 3}\n"
+        "  |     ^^^^^^^^^^^^\n"
+        "  = help: did you mean `exact_repeat`?\n"
+        "\n"
+        "1 error in 1 file\n",
+        "",
+    )
+
+
+# What issue 2 wants shown: each a diagnostic with its code and place, exit 1, no traceback.
+@pytest.mark.parametrize(
+    ("text", "code", "place"),
+    [
+        (FULL + "  modus: warn\n", "CG201", "p.yaml:7:3"),
+        (FULL + "  time: {task: 2m}\n", "CG102", "p.yaml:7:3"),
+        (FULL.replace("steps: 9", "steps: nine"), "CG203", "p.yaml:5:20"),
+        (FULL.replace("GuardPolicy", "GuardPolicies"), "CG208", "p.yaml:2:7"),
+        (FULL + "  on: {a: b}\n", "CG201", "p.yaml:7:3"),
+        ("[" * 200_000, "CG106", "p.yaml:1:65"),
+        ("a: &a x\nb: [" + "*a," * 300_000 + "]", "CG106", "p.yaml:2:299990"),
+        ("a: &a x\nb: [" + "*a," * 1_700_000 + "]", "CG106", "p.yaml:2:1048569"),
+    ],
+)
+def test_bad_input_is_a_diagnostic_with_a_place(
+    text: str, code: str, place: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "p.yaml").write_text(text)
+    exit_code, diagnostics = found(capsys, "p.yaml")
+    assert (exit_code, [(each[0], each[1]) for each in diagnostics]) == (1, [(code, place)])
+
+
+def test_invalid_utf8_is_a_diagnostic_with_a_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "p.yaml").write_bytes(b"kind: x\n# \xc3\xa9\xff\n")
+    assert run(capsys, "check", "p.yaml") == (
+        1,
+        "error[CG107]: byte 0xff is not valid UTF-8\n"
+        " --> p.yaml:2:4\n"
+        "  |\n"
+        "2 | # é\ufffd\n"
+        "  |    ^\n"
+        "  = help: save the file as UTF-8\n"
+        "\n"
+        "1 error in 1 file\n",
+        "",
+    )
+
+
+def test_a_missing_file_and_an_empty_folder_are_usage_errors(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "empty").mkdir()
+    hint = "policies are read from files named `*.yaml` or `*.yml`"
+    assert found(capsys, "nowhere.yaml") == (2, [("CG701", "nowhere.yaml", None)])
+    assert found(capsys, "empty") == (2, [("CG702", "empty", hint)])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_cannot_be_read_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "p.yaml").write_text(FULL)
+    (folder / "p.yaml").chmod(0)
+    assert found(capsys, "p.yaml") == (2, [("CG703", "p.yaml", None)])
+
+
+def test_a_file_without_a_kind_is_a_warning_and_no_failure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "values.yaml").write_text("replicas: 3\n")
+    hint = "say what it is with `kind:`, or move it out of this folder"
+    assert found(capsys, ".") == (0, [("CG110", "values.yaml:1:1", hint)])
+
+
+def test_a_test_that_names_an_unknown_policy_or_manifest_is_said(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "p.yaml").write_text(FULL)
+    head = "apiVersion: callgate/v1\nkind: GuardTest\nmetadata: {name: NAME}\nspec:\n"
+    steps = "  steps: [{tool: t, expect: {action: allow}}]\n"
+    (folder / "a_test.yaml").write_text(head.replace("NAME", "a") + "  policy: mime\n  manifests: [m]\n" + steps)
+    (folder / "b_test.yaml").write_text(head.replace("NAME", "b") + "  policy: {extends: [mime]}\n" + steps)
+    assert found(capsys, ".") == (1, [
+        ("CG704", "a_test.yaml:5:11", "did you mean `mine`?"),
+        ("CG708", "a_test.yaml:6:15", "none is loaded"),
+        ("CG704", "b_test.yaml:5:22", "did you mean `mine`?"),
+    ])  # fmt: skip
+
+
+def test_a_fault_of_the_layers_together_points_at_the_file_that_wrote_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "base.yaml").write_text(FULL.replace("mine", "base") + "  locked: [mode]\n  mode: enforce\n")
+    (folder / "mine.yaml").write_text(HEAD + "  extends: [base]\n  mode: warn\n")
+    assert found(capsys, ".") == (1, [("CG707", "mine.yaml:6:9", "leave `mode` out here, or build on another policy")])
+
+
+def test_resolved_prints_each_line_with_its_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "base.yaml").write_text(
+        FULL.replace("mine", "base")
+        + "  detectors: {same_error: {note_after: 5}}\n  rules:\n    - {id: r, when: args.x, action: note, tools: [a, b]}\n"
+    )
+    (folder / "mine.yaml").write_text(
+        HEAD + "  extends: [base]\n  detectors:\n    same_error: {refuse_after: 2}\n  budgets:\n    steps: 3\n"
+        "  rules:\n    - id: r\n      action: ask\n      message: '\"no: \" + args.x'\n"
+    )
+    code, out, err = run(capsys, "check", "--resolved", "--policy", "mine", ".")
+    lines = out.split("\n")
+    assert (code, err, lines[0][:16]) == (0, "", "# digest sha256:")
+    assert "\n".join(lines[1:]) == (
+        'apiVersion: callgate/v1\n'
+        'kind: GuardPolicy\n'
+        'metadata:\n'
+        '  name: mine\n'
+        'spec:                               # mine.yaml:4\n'
+        '  budgets:                          # mine.yaml:8\n'
+        '    steps: 3                        # mine.yaml:9\n'
+        '    tokens: 9                       # base.yaml:5\n'
+        '  time:                             # base.yaml:6\n'
+        '    task: "1m"                      # base.yaml:6\n'
+        '  detectors:                        # mine.yaml:6\n'
+        '    same_error:                     # mine.yaml:7\n'
+        '      note_after: 2                 # mine.yaml:7, pulled down from 5\n'
+        '      refuse_after: 2               # mine.yaml:7\n'
+        '  rules:                            # mine.yaml:10\n'
+        '    - id: r                         # mine.yaml:11\n'
+        '      when: args.x                  # base.yaml:9\n'
+        '      action: ask                   # mine.yaml:12\n'
+        '      tools: [a, b]                 # base.yaml:9\n'
+        '      message: "\\"no: \\" + args.x"  # mine.yaml:13\n'
+    )  # fmt: skip
+
+
+def test_what_resolved_prints_is_the_same_policy(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "base.yaml").write_text(
+        FULL.replace("mine", "base") + "  constants: {a: 'no', b: [1.5, {c: null}], 'd e': \"\\t\"}\n"
+    )
+    (folder / "mine.yaml").write_text(HEAD + "  extends: [base]\n")
+    _, first, _ = run(capsys, "check", "--resolved", "--policy", "mine", ".")
+    (folder / "again").mkdir()
+    (folder / "again/mine.yaml").write_text(first)
+    assert run(capsys, "check", "again")[0] == 0
+    _, second, _ = run(capsys, "check", "--resolved", "again")
+    assert second.split("\n")[0] == first.split("\n")[0]  # the digest
+    assert yaml.safe_load(second) == yaml.safe_load(first)
+
+
+def test_resolved_keeps_findings_apart_from_the_policy(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "mine.yaml").write_text(FULL + "  extends: [other]\n")
+    code, out, err = run(capsys, "check", "--resolved", "mine.yaml")
+    assert (code, out.startswith("# digest"), err.split("\n")[0]) == (1, True, "error[CG704]: unknown policy `other`")
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["chekc"], "callgate: unknown command `chekc`: did you mean `check`?\n"),
+        (["xyz"], "callgate: unknown command `xyz`: `callgate help` lists what there is\n"),
+        (["check"], "callgate: name a file or folder to check: `callgate check policies`\n"),
+        (["check", "--policy", "a", "."], "callgate: `--policy` goes with `--resolved`\n"),
+        (
+            ["check", "--resolved", "--format", "json", "."],
+            "callgate: `--resolved` prints YAML: leave `--format` out\n",
+        ),
+        (["schema", "GuardPolicie"], "callgate: unknown kind `GuardPolicie`: did you mean `GuardPolicy`?\n"),
+    ],
+)
+def test_a_wrong_command_is_said_in_a_line(
+    argv: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(capsys, *argv) == (2, "", message)
+
+
+def test_help_lists_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "help")
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.split("\n") if line.startswith("  ")] == list(frame.VERBS)
+
+
+def test_every_verb_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in frame.VERBS:
+        code, out, err = run(capsys, "help", verb)
+        assert (code, err, out.startswith(f"usage: callgate {verb}")) == (0, "", True)
+
+
+def test_without_a_verb_the_overview_is_printed_and_the_exit_code_is_2(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys)
+    assert (code, out, err.startswith("usage: callgate VERB")) == (2, "", True)
+
+
+def test_a_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "schema", "GuardPolicy")
+    assert (code, json.loads(out)["$schema"]) == (0, "https://json-schema.org/draft/2020-12/schema")
+
+
+def test_an_internal_error_is_one_clear_line_unless_asked_for_more(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(argv: list[str]) -> int:
+        raise ValueError("a\nb")
+
+    monkeypatch.setattr(frame, "_run", broken)
+    monkeypatch.delenv("CALLGATE_DEBUG", raising=False)
+    assert run(capsys, "check", ".") == (
+        2,
+        "",
+        "callgate: internal error: ValueError: a b\n"
+        "callgate: this is a fault of callgate itself; CALLGATE_DEBUG=1 shows where\n",
+    )
+    monkeypatch.setenv("CALLGATE_DEBUG", "1")
+    with pytest.raises(ValueError, match="a\nb"):
+        main(["check", "."])
+
+
+def test_an_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(argv: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(frame, "_run", interrupted)
+    assert run(capsys, "check", ".") == (128 + signal.SIGINT, "", "")
+
+
+def command(*argv: str, **options: object) -> "subprocess.Popen[bytes]":
+    start = "import sys; from callgate.cli.main import main; sys.exit(main())"
+    return subprocess.Popen([sys.executable, "-c", start, *argv], **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    process = command("schema", "GuardPolicy", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert (process.stderr.read(), process.wait()) == (b"", 141)
+
+
+def test_a_terminal_that_cannot_show_a_sign_gets_it_escaped(folder: Path) -> None:
+    (folder / "p.yaml").write_text(FULL + "  é: 1\n", encoding="utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    process = command("check", "p.yaml", stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    out, err = process.communicate()
+    assert (process.returncode, err, b"unknown key `\\xe9` in `spec`" in out) == (1, b"", True)
+
+
+def test_colours_are_for_terminals_and_end_with_no_color(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    (folder / "p.yaml").write_text("a: [\n")
+
+    def printed(stream: io.StringIO, **environment: str) -> str:
+        for name in ("NO_COLOR", "TERM"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert main(["check", "p.yaml"]) == 1
+        return stream.getvalue()
+
+    assert printed(Terminal()).startswith("\x1b[1;31merror[CG101]")
+    for plain in (printed(io.StringIO()), printed(Terminal(), NO_COLOR="1"), printed(Terminal(), TERM="dumb")):
+        assert plain.startswith("error[CG101]") and "\x1b" not in plain
