@@ -124,7 +124,8 @@ def test_json_has_every_field_of_every_diagnostic() -> None:
                 "pointer": "/é",
                 "hint": "remove one",
                 "related": [
-                    {"message": "first", "file": "a.yaml", "span": {"line": 1, "column": 1, "end_line": 1, "end_column": 2}},
+                    {"message": "first", "file": "a.yaml",
+                     "span": {"line": 1, "column": 1, "end_line": 1, "end_column": 2}},
                     {"message": "x", "file": "b.yaml", "span": None},
                 ],
             },

@@ -152,6 +152,34 @@ def test_a_note_written_beside_the_refusal_is_left_alone(folder: Path) -> None:
     ) == {"detectors": {"same_error": {"note_after": 5, "refuse_after": 4}}}
 
 
+def test_a_note_above_an_inherited_refusal_is_never_reached(folder: Path) -> None:
+    found = resolved(
+        folder,
+        base="detectors:\n  same_error: {note_after: 2, refuse_after: 3}\n  same_result: {note_after: 2}",
+        mine="extends: [base]\ndetectors:\n  same_error: {note_after: 4}\n  same_result: {note_after: 9}",
+    )
+    assert found.diagnostics == [
+        Diagnostic(
+            "CG401", "error", "`note_after` of `same_error` is never reached: it refuses after 3 already", "mine.yaml",
+            Span(7, 30, 7, 31), "write `note_after` at most 3, or a `refuse_after` of at least 4 beside it",
+            (Place("refuses after 3", "base.yaml", Span(6, 47, 6, 48)),), "/spec/detectors/same_error/note_after",
+        )
+    ]  # fmt: skip
+
+
+def test_a_note_for_one_tool_above_the_refusal_for_all_is_never_reached(folder: Path) -> None:
+    assert faults(
+        folder,
+        base="detectors: {same_error: {refuse_after: 3}}",
+        mine="extends: [base]\ndetectors:\n  for: {t: {same_error: {note_after: 4}}}",
+    ) == [
+        (
+            "CG401", "`note_after` of `same_error` is never reached: it refuses after 3 already", "mine.yaml",
+            Span(7, 40, 7, 41),
+        )
+    ]  # fmt: skip
+
+
 def test_a_refusal_for_one_tool_pulls_down_the_note_for_all(folder: Path) -> None:
     assert spec(
         folder,

@@ -10,8 +10,6 @@ Steps = tuple[str | int, ...]
 
 # Lists whose items carry an `id` and merge by it; all other lists replace what is below.
 BY_ID: Final = frozenset({("spec", "rules"), ("spec", "needs"), ("verification", "invariants")})
-# A preset stands for these; written in a layer it takes their place, whatever lower layers say.
-OF_PRESET: Final = (("budgets", "steps"), ("budgets", "tokens"), ("time", "task"))
 
 
 class Origin(NamedTuple):
@@ -116,58 +114,3 @@ def identity(item: Merged) -> str | None:
 def _null_is_a_value(path: Steps) -> bool:
     """Inside a constant and inside the JSON Schema of a parameter null is data."""
     return len(path) > 3 and path[:2] in (("spec", "constants"), ("spec", "parameters"))
-
-
-def lay_over(lower: Merged | None, upper: Merged) -> Merged:
-    """One policy layer over the policy below it, with what the language says beyond the merging of keys."""
-    if lower is not None and isinstance(_value(upper, "spec", "budgets", "preset"), str):
-        lower = _without_preset(lower)
-    merged = merge(lower, upper)
-    _pull_notes_down(merged, upper)
-    return merged
-
-
-def _value(tree: Merged, *steps: str | int) -> Any:
-    found = tree.at(*steps)
-    return None if found is None else found.value
-
-
-def _without_preset(tree: Merged) -> Merged:
-    spec = dict(tree.value["spec"].value) if isinstance(_value(tree, "spec"), dict) else {}
-    for block, key in OF_PRESET:
-        found = spec.get(block)
-        if found is not None and isinstance(found.value, dict) and key in found.value:
-            rest = {name: value for name, value in found.value.items() if name != key}
-            spec[block] = Merged(rest, found.origin)
-    return Merged({**tree.value, "spec": Merged(spec, tree.value["spec"].origin)}, tree.origin)
-
-
-def _pull_notes_down(merged: Merged, upper: Merged) -> None:
-    """A `refuse_after` of this layer below an inherited `note_after` pulls it down; `for` inherits from all tools."""
-    general = merged.at("spec", "detectors")
-    if general is None or not isinstance(general.value, dict):
-        return
-    _pull_block_down(general, upper.at("spec", "detectors"), None)
-    tools = merged.at("spec", "detectors", "for")
-    if tools is None or not isinstance(tools.value, dict):
-        return
-    for tool, block in tools.value.items():
-        _pull_block_down(block, upper.at("spec", "detectors", "for", tool), general)
-
-
-def _pull_block_down(merged: Merged, upper: Merged | None, general: Merged | None) -> None:
-    if upper is None or not isinstance(upper.value, dict) or not isinstance(merged.value, dict):
-        return
-    for detector, written in upper.value.items():
-        refuse = written.at("refuse_after")
-        if refuse is None or written.at("note_after") is not None or not _is_count(refuse.value):
-            continue
-        note = merged.at(detector, "note_after") or (general.at(detector, "note_after") if general else None)
-        if note is not None and _is_count(note.value) and note.value > refuse.value:
-            pulled = Origin(refuse.origin.document, refuse.origin.steps, f"pulled down from {note.value}")
-            block = merged.value[detector]
-            merged.value[detector] = Merged({**block.value, "note_after": Merged(refuse.value, pulled)}, block.origin)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

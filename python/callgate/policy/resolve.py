@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from .diagnostics import Diagnostic, Place
 from .faults import Found, located
+from .layers import lay_over, unreachable_notes
 from .load import Document, Loaded
 from .locked import Lock, locks_of, loosened
-from .merge import Merged, Origin, Steps, annotate, lay_over
+from .merge import Merged, Origin, Steps, annotate
 from .positions import join_pointer
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class _Resolver:
         for layer_document, layer in self.layers:
             before, tree = tree, lay_over(tree, layer)
             if before is not None:
-                self.diagnostics += loosened(locks, before, tree, layer)
+                self.diagnostics += [*loosened(locks, before, tree, layer), *unreachable_notes(tree, layer)]
             locks += locks_of(layer, layer_document.name or layer_document.source.file)
         assert tree is not None
         self._keep_locked(tree, locks)
