@@ -64,6 +64,7 @@ pub(super) struct Grouped<'a> {
 /// Groups `symbols` by session. Where sessions are adjacent in the input already, nothing is copied.
 pub(super) fn group<'a>(symbols: &'a [u64], stretches: &[Stretch], hash_key: u64) -> Grouped<'a> {
     let mut ids = SymbolIds::new(hash_key);
+    ids.clear(stretches.len());
     let mut groups: Vec<Group> = Vec::new();
     for stretch in stretches {
         match groups.get_mut(ids.id(stretch.session) as usize) {

@@ -92,7 +92,7 @@ impl Scratch {
 
     /// Fills `padded` with ids, `counts` with the whole session's counts, and the repeat column.
     fn number(&mut self, symbols: &[u64], padding: usize, rows: &mut RowColumnsMut<'_>) {
-        self.symbols.clear();
+        self.symbols.clear(symbols.len());
         self.counts.clear();
         self.padded.clear();
         self.padded.resize(padding, pad());

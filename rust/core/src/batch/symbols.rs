@@ -5,8 +5,8 @@
 //! bits of the hash and the id, so a miss reads one cache line and never the key.
 
 const FIRST_SLOTS: usize = 128;
-/// Above this the table only doubles, to spare memory; below it quadruples, to spare moves.
-const LARGE: usize = 1 << 16;
+/// The table grows by this: moving is dearer than memory, and `most` bounds that.
+const GROWTH: usize = 4;
 const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Added to an id in its slot, so that an all-zero slot is an empty one.
 const OCCUPIED: u64 = 1;
@@ -19,16 +19,20 @@ pub(super) struct SymbolIds {
     slots: Vec<u64>,
     symbols: Vec<u64>,
     room: usize,
+    /// Slots that suffice for all rows at hand.
+    most: usize,
 }
 
 impl SymbolIds {
     pub(super) fn new(hash_key: u64) -> Self {
-        Self { hash_key, slots: Vec::new(), symbols: Vec::new(), room: 0 }
+        Self { hash_key, slots: Vec::new(), symbols: Vec::new(), room: 0, most: 0 }
     }
 
     /// Forgets all symbols and shrinks the table back to a few cache lines; its memory is kept for the next session.
-    pub(super) fn clear(&mut self) {
+    /// At most `rows` symbols may follow.
+    pub(super) fn clear(&mut self, rows: usize) {
         self.symbols.clear();
+        self.most = rows.saturating_add(1).saturating_mul(2).next_power_of_two().max(FIRST_SLOTS);
         self.set_slots(FIRST_SLOTS);
     }
 
@@ -77,8 +81,7 @@ impl SymbolIds {
 
     #[cold]
     fn grow(&mut self) {
-        let factor = if self.slots.len() < LARGE { 4 } else { 2 };
-        self.set_slots(self.slots.len().saturating_mul(factor).max(FIRST_SLOTS));
+        self.set_slots(self.slots.len().saturating_mul(GROWTH).min(self.most));
         let mask = self.slots.len().wrapping_sub(1);
         for (id, symbol) in self.symbols.iter().enumerate() {
             let hash = self.hash(*symbol);
@@ -94,8 +97,14 @@ impl SymbolIds {
     }
 
     fn set_slots(&mut self, count: usize) {
-        self.slots.clear();
-        self.slots.resize(count, 0);
+        if count <= self.slots.capacity() {
+            self.slots.clear();
+            self.slots.resize(count, 0);
+        } else {
+            // frees the old table first, and gets pages that are zero already
+            self.slots = Vec::new();
+            self.slots = vec![0; count];
+        }
         self.room = count >> 1;
     }
 }
