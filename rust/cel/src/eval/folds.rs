@@ -1,4 +1,4 @@
-//! Comprehensions.
+//! Comprehensions: a list or map walked under fuel, with the result folded as the macro says.
 use super::{key_of, no_overload, Machine, Out, Watch};
 use crate::ast::{Fold, Id};
 use crate::compile::FoldNode;

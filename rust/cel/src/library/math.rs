@@ -1,4 +1,4 @@
-//! `math.…`
+//! The functions of the `math` namespace.
 use super::Found;
 use crate::error::{ErrorKind, EvalError};
 use crate::eval::arithmetic::too_large;
