@@ -60,9 +60,9 @@ lint-python: build ## ruff, mypy, import-linter, stubtest, and the rules of the 
 	$(BIN)/python .ci/check_crates.py
 	$(BIN)/python .ci/check_files.py
 
-bench: build ## time callgate against its baselines in one run, and print the ratios
+bench: build ## time callgate against its baselines in one run, and print the ratios (BENCH=batch for one of them)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt
-	PYTHONPATH=tests $(BIN)/python -m bench
+	$(BIN)/python -m tests.bench $(BENCH)
 
 demo: setup ## judge a recorded looping run and tell what was stopped, and why
 	@$(BIN)/callgate demo
