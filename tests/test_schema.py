@@ -1,10 +1,14 @@
 """The reader of the core and the JSON Schemas made from the same declarations: they must accept the same documents."""
 
 import json
+import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from callgate import _core
@@ -223,3 +227,48 @@ def test_every_handed_case_reads_without_a_fault(shared: Path) -> None:
         if told("GuardTest", sample) or not validator("GuardTest").is_valid(sample):
             faulty[case.name] = _core.validate("GuardTest", sample)
     assert faulty == {}
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Walk through the places of a document, the document itself first."""
+    yield path
+    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, inner in steps:
+        yield from places(inner, (*path, step))
+
+
+def replaced(value: Any, path: tuple[str | int, ...], by: Any) -> Any:
+    """Copy a document with one place of it replaced."""
+    if not path:
+        return by
+    inner = replaced(value[path[0]], path[1:], by)
+    if isinstance(value, dict):
+        return value | {path[0]: inner}
+    return [inner if index == path[0] else item for index, item in enumerate(value)]
+
+
+SAMPLES = {name: document(kind, spec) for name, (kind, spec) in GOOD.items()}
+EVERYWHERE = [(name, place) for name, sample in SAMPLES.items() for place in places(sample)]
+ANYTHING = [
+    *(None, True, False, -1, 0, 1, 2.5, 1e300, math.inf, 10**30, "", "x", " ", "5m", "1h30m", "unlimited"),
+    *([], ["x"], [None], {}, {"zzz": 1}, {"limit": 3}, {"limit": "unlimited", "reason": "x"}),
+]
+
+
+@given(st.sampled_from(EVERYWHERE), st.sampled_from(ANYTHING))
+@settings(max_examples=200)
+def test_with_anything_anywhere_reader_and_schema_agree(where: tuple[str, tuple[str | int, ...]], by: Any) -> None:
+    name, place = where
+    kind = GOOD[name][0]
+    sample = replaced(SAMPLES[name], place, by)
+    # what takes a look at two places at once, or at a name's meaning, no schema says
+    beyond = ("lacks the run", "the step lacks")
+    faults = [
+        fault
+        for fault in _core.validate(kind, sample)
+        if fault.code.startswith("CG2")
+        and "locked" not in fault.pointer
+        and not any(b in fault.message for b in beyond)
+    ]
+    if "locked" not in place:
+        assert (faults == []) == validator(kind).is_valid(sample), faults

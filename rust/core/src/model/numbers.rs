@@ -9,6 +9,10 @@ use super::schema::Defs;
 /// The largest whole number that every JSON reader keeps exact.
 pub const LARGEST: u64 = 9_007_199_254_740_991;
 
+/// The largest amount, so that sums of them stay finite and exact to the unit.
+#[allow(clippy::cast_precision_loss)]
+pub(super) const MOST: f64 = LARGEST as f64;
+
 /// A whole number from `MIN` to `MAX`. Negative ones are refused: no limit is written `unlimited`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Count<const MIN: u64 = 0, const MAX: u64 = LARGEST>(pub u64);
@@ -64,16 +68,21 @@ fn whole(number: f64) -> Option<u64> {
 }
 
 /// A number between two bounds, read from any number.
-fn between(value: &Value, wanted: &str, least: f64, most: f64, reader: &mut Reader) -> Option<f64> {
-    let Some(number) = value.as_f64() else {
-        reader.wrong_type(value, wanted);
-        return None;
+pub(super) fn between(value: &Value, wanted: &str, least: f64, most: f64, reader: &mut Reader) -> Option<f64> {
+    let number = match value {
+        Value::BigInt(_) => f64::INFINITY, // beyond every bound, whatever its sign
+        _ => match value.as_f64() {
+            Some(number) => number,
+            None => {
+                reader.wrong_type(value, wanted);
+                return None;
+            }
+        },
     };
-    if number.is_finite() && number >= least && number <= most {
+    if number >= least && number <= most {
         return Some(number);
     }
-    let bounds = if most == f64::MAX { format!("at least {least}") } else { format!("from {least} to {most}") };
-    reader.report(reader.fault(codes::OUT_OF_RANGE, format!("{} is not {bounds}", shown(value))));
+    reader.report(reader.fault(codes::OUT_OF_RANGE, format!("{} is not from {least} to {most}", shown(value))));
     None
 }
 
@@ -105,11 +114,7 @@ macro_rules! number {
             }
 
             fn schema(_: &mut Defs) -> serde_json::Value {
-                let mut schema = json!({"type": "number", "minimum": $least});
-                if let (Some(object), true) = (schema.as_object_mut(), $most < f64::MAX) {
-                    object.insert("maximum".to_owned(), json!($most));
-                }
-                schema
+                json!({"type": "number", "minimum": $least, "maximum": $most})
             }
         }
     };
@@ -122,10 +127,10 @@ number! {
 
 number! {
     /// An amount that is not below zero: money, bits.
-    Amount, "a number", 0.0, f64::MAX
+    Amount, "a number", 0.0, MOST
 }
 
 number! {
     /// What something is multiplied by from one attempt to the next, at least 1.
-    Factor, "a number", 1.0, f64::MAX
+    Factor, "a number", 1.0, MOST
 }

@@ -3,6 +3,7 @@ use callgate_value::Value;
 use serde_json::json;
 
 use super::codes;
+use super::numbers::{between, MOST};
 use super::reader::{shown, Model, Reader};
 use super::schema::Defs;
 use super::texts::{read_text, text};
@@ -82,19 +83,11 @@ impl Model for Seconds {
         if matches!(value, Value::Str(_)) {
             return Duration::read(value, reader).map(|duration| Self(duration.0));
         }
-        let Some(seconds) = value.as_f64() else {
-            reader.wrong_type(value, &Self::wanted());
-            return None;
-        };
-        if seconds.is_finite() && seconds >= 0.0 {
-            return Some(Self(seconds));
-        }
-        reader.report(reader.fault(codes::OUT_OF_RANGE, format!("{} is not at least 0", shown(value))));
-        None
+        between(value, &Self::wanted(), 0.0, MOST, reader).map(Self)
     }
 
     fn schema(defs: &mut Defs) -> serde_json::Value {
-        json!({"anyOf": [{"type": "number", "minimum": 0}, <Duration as Model>::schema(defs)]})
+        json!({"anyOf": [{"type": "number", "minimum": 0, "maximum": MOST}, <Duration as Model>::schema(defs)]})
     }
 }
 
