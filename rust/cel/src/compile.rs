@@ -19,6 +19,11 @@ pub(crate) enum Node {
         name: Box<str>,
     },
     Local(usize),
+    /// A field of a field of … a local.
+    LocalPath {
+        local: usize,
+        fields: Box<[Box<str>]>,
+    },
     /// A field of a field of … a variable.
     Path {
         slot: usize,
@@ -194,7 +199,7 @@ fn lower(ast: &Ast, checked: &mut Checked, names: &[&str], id: Id) -> Node {
     }
 }
 
-/// `variable.field.field` as one node.
+/// `variable.field.field` or `local.field.field` as one node.
 fn path(ast: &Ast, checked: &Checked, names: &[&str], id: Id) -> Option<Node> {
     let mut fields = Vec::new();
     let mut at = id;
@@ -203,6 +208,10 @@ fn path(ast: &Ast, checked: &Checked, names: &[&str], id: Id) -> Option<Node> {
             fields.reverse();
             let name = names.get(slot).copied().unwrap_or_default().into();
             return Some(Node::Path { slot, name, fields: fields.into() });
+        }
+        if let Resolved::Local(local) = checked.resolved(at) {
+            fields.reverse();
+            return Some(Node::LocalPath { local, fields: fields.into() });
         }
         match ast.expr(at) {
             Expr::Select { operand, field, optional: false } => {

@@ -30,18 +30,22 @@ impl Checker<'_> {
 
     /// `&&` if `all`, else `||`.
     pub(super) fn logic(&mut self, terms: &[Id], all: bool) -> Type {
-        for (at, term) in terms.iter().enumerate() {
-            let others = terms.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, other)| *other);
-            let known: Vec<String> =
-                others.flat_map(|other| if all { self.if_true(other) } else { self.if_false(other) }).collect();
-            let ty = self.knowing(known, |checker| checker.visit(*term));
-            if !ty.fits(&Type::Bool) {
-                let sign = if all { "&&" } else { "||" };
-                let message = format!("`{sign}` needs a bool, found {}", with_article(&ty));
-                self.report(Code::MissingOverload, self.ast.span(*term), message, None);
+        let known =
+            terms.iter().flat_map(|term| if all { self.if_true(*term) } else { self.if_false(*term) }).collect();
+        self.knowing(known, |checker| {
+            for term in terms {
+                checker.term(*term, if all { "&&" } else { "||" });
             }
-        }
+        });
         Type::Bool
+    }
+
+    fn term(&mut self, term: Id, sign: &str) {
+        let ty = self.visit(term);
+        if !ty.fits(&Type::Bool) {
+            let message = format!("`{sign}` needs a bool, found {}", with_article(&ty));
+            self.report(Code::MissingOverload, self.ast.span(term), message, None);
+        }
     }
 
     pub(super) fn ternary(&mut self, condition: Id, then: Id, otherwise: Id) -> Type {

@@ -1,7 +1,8 @@
 //! Which optional fields are known to be there: `has(x.f) && …`, `!has(x.f) || …`, `has(x.f) ? … : …`, `"f" in x`.
 //!
 //! A field is named by a path, `args.a.b`, or `#0.a` for the first local. In `a && b` each side may rely on the other: where
-//! the test on one side is false, the whole is false whatever the other side does, errors included.
+//! the test on one side is false, the whole is false whatever the other side does, errors included. So each side may rely
+//! on what the whole implies, and that is found once.
 use super::Checker;
 use crate::ast::{Compare, Expr, Id, Literal};
 

@@ -14,15 +14,15 @@ impl<'a, W: Watch> Machine<'a, '_, W> {
 
     #[inline(never)]
     pub(super) fn has(&mut self, operand: Id, field: &str) -> Out<'a> {
-        let value = self.eval(operand)?;
-        has(&value, field).map(Val::Bool)
+        let value = self.operand(operand)?;
+        has(value.get(), field).map(Val::Bool)
     }
 
     #[inline(never)]
     pub(super) fn index(&mut self, operand: Id, index: Id, optional: bool) -> Out<'a> {
         let value = self.eval(operand)?;
-        let index = self.eval(index)?;
-        at(&value, &index, optional)
+        let index = self.operand(index)?;
+        at(&value, index.get(), optional)
     }
 }
 
@@ -36,6 +36,17 @@ pub(crate) fn select<'a>(value: &Val<'a>, field: &str, optional: bool) -> Out<'a
     }
 }
 
+/// `value.field.field`
+#[inline]
+pub(super) fn walk<'a>(value: &Val<'a>, fields: &[Box<str>]) -> Out<'a> {
+    let Some((first, rest)) = fields.split_first() else { return Ok(value.clone()) };
+    let mut value = select(value, first, false)?;
+    for field in rest {
+        value = select(&value, field, false)?;
+    }
+    Ok(value)
+}
+
 fn has(value: &Val<'_>, field: &str) -> Result<bool, Fault> {
     match value {
         Val::Map(map) => Ok(map.field(field).is_some()),
@@ -46,7 +57,7 @@ fn has(value: &Val<'_>, field: &str) -> Result<bool, Fault> {
 }
 
 /// `value[index]`, or `value[?index]` if `optional`.
-pub(crate) fn at<'a>(value: &Val<'a>, index: &Val<'a>, optional: bool) -> Out<'a> {
+pub(crate) fn at<'a>(value: &Val<'a>, index: &Val<'_>, optional: bool) -> Out<'a> {
     match value {
         Val::List(list) => {
             let position = position(index).ok_or_else(|| no_overload("[]", &[value, index]))?;

@@ -11,14 +11,14 @@ use std::cmp::Ordering;
 impl<'a, W: Watch> Machine<'a, '_, W> {
     #[inline(never)]
     pub(super) fn compare(&mut self, op: Compare, left: Id, right: Id) -> Out<'a> {
-        let a = self.eval(left)?;
-        let b = self.eval(right)?;
+        let (a, b) = (self.operand(left)?, self.operand(right)?);
+        let (a, b) = (a.get(), b.get());
         let value = match op {
-            Compare::Eq => equal(&a, &b, self.fuel, 0)?,
-            Compare::Ne => !equal(&a, &b, self.fuel, 0)?,
-            Compare::In => contains(&b, &a, self.fuel)?,
+            Compare::Eq => equal(a, b, self.fuel, 0)?,
+            Compare::Ne => !equal(a, b, self.fuel, 0)?,
+            Compare::In => contains(b, a, self.fuel)?,
             _ => {
-                let order = order(&a, &b, self.fuel).ok_or_else(|| no_overload(op.sign(), &[&a, &b]))?;
+                let order = order(a, b, self.fuel).ok_or_else(|| no_overload(op.sign(), &[a, b]))?;
                 match op {
                     Compare::Lt => order == Some(Ordering::Less),
                     Compare::Le => matches!(order, Some(Ordering::Less | Ordering::Equal)),

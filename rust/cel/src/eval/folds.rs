@@ -1,4 +1,4 @@
-//! Comprehensions: a list or map walked under fuel, with the result folded as the macro says.
+//! Comprehensions: each goes over a list or a map and makes a bool, a list or a map of it.
 use super::{key_of, no_overload, Machine, Out, Watch};
 use crate::ast::{Fold, Id};
 use crate::compile::FoldNode;

@@ -32,6 +32,22 @@ impl Watch for Silent {
     fn saw(&mut self, _: Id, _: Span, _: &Out<'_>) {}
 }
 
+/// A value, or a constant of the program.
+enum Operand<'a> {
+    Lent(&'a Val<'static>),
+    Own(Val<'a>),
+}
+
+impl<'a> Operand<'a> {
+    #[inline]
+    fn get(&self) -> &Val<'a> {
+        match self {
+            Self::Lent(value) => value,
+            Self::Own(value) => value,
+        }
+    }
+}
+
 /// One evaluation.
 pub(crate) struct Machine<'a, 'f, W> {
     nodes: &'a Nodes,
@@ -70,6 +86,7 @@ impl<'a, 'f, W: Watch> Machine<'a, 'f, W> {
             Node::Const(value) => Ok(value.lend()),
             Node::Variable { slot, name } => self.variable(*slot, name),
             Node::Local(number) => self.locals.get(*number).cloned().ok_or_else(|| unbound("a local")),
+            Node::LocalPath { local, fields } => self.local_path(*local, fields),
             Node::Path { slot, name, fields } => self.path(*slot, name, fields),
             Node::Unbound(name) => Err(unbound(name)),
             Node::UnboundCall(name) => Err(no_function(name)),
@@ -94,6 +111,16 @@ impl<'a, 'f, W: Watch> Machine<'a, 'f, W> {
         }
     }
 
+    /// The value of a node that is only looked at: a constant is not copied for it.
+    #[inline]
+    fn operand(&mut self, id: Id) -> Result<Operand<'a>, Fault> {
+        let nodes = self.nodes;
+        match nodes.nodes.get(id as usize) {
+            Some(Node::Const(value)) => Ok(Operand::Lent(value)),
+            _ => self.eval(id).map(Operand::Own),
+        }
+    }
+
     #[inline]
     fn variable(&mut self, slot: usize, name: &str) -> Out<'a> {
         match self.activation.variable(slot, name)? {
@@ -104,14 +131,16 @@ impl<'a, 'f, W: Watch> Machine<'a, 'f, W> {
 
     #[inline(never)]
     fn path(&mut self, slot: usize, name: &str, fields: &[Box<str>]) -> Out<'a> {
-        let mut value = self.variable(slot, name)?;
-        for field in fields {
-            value = match &value {
-                Val::Map(map) => map.field(field).ok_or_else(|| access::no_field(field))?,
-                _ => access::select(&value, field, false)?,
-            };
+        let value = self.variable(slot, name)?;
+        access::walk(&value, fields)
+    }
+
+    #[inline(never)]
+    fn local_path(&mut self, local: usize, fields: &[Box<str>]) -> Out<'a> {
+        match self.locals.get(local) {
+            Some(value) => access::walk(value, fields),
+            None => Err(unbound("a local")),
         }
-        Ok(value)
     }
 
     #[inline(never)]

@@ -1,4 +1,4 @@
-//! The functions of the `math` namespace.
+//! The functions named `math.…`: rounding, extremes, signs, bits.
 use super::Found;
 use crate::error::{ErrorKind, EvalError};
 use crate::eval::arithmetic::too_large;
