@@ -159,14 +159,17 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// The name among `known` that was most likely meant by `name`, as a hint.
+/// The name among `known` that was most likely meant by `name`, as a hint: at most a third of its letters differ.
 pub(crate) fn did_you_mean<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
-    let mut best: Option<(f64, &str)> = None;
+    let letters = name.chars().count();
+    let most = letters.saturating_add(1).checked_div(3).unwrap_or(0).max(1);
+    let mut best: Option<(usize, &str)> = None;
     for candidate in known.filter(|candidate| !candidate.starts_with('@')) {
-        let likeness = if candidate.eq_ignore_ascii_case(name) { 2.0 } else { strsim::jaro_winkler(name, candidate) };
-        let close = likeness > 1.0 || likeness >= 0.8 || strsim::osa_distance(name, candidate) <= 1;
-        if close && best.is_none_or(|(most, _)| likeness > most) {
-            best = Some((likeness, candidate));
+        let same = candidate.eq_ignore_ascii_case(name);
+        let distance = if same { 0 } else { strsim::osa_distance(name, candidate) };
+        let close = same || (distance <= most && distance < letters);
+        if close && best.is_none_or(|(least, _)| distance < least) {
+            best = Some((distance, candidate));
         }
     }
     best.map(|(_, candidate)| format!("did you mean `{candidate}`?"))

@@ -40,6 +40,26 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Every kind.
+    pub const ALL: [Self; 16] = [
+        Self::NoSuchOverload,
+        Self::NoSuchVariable,
+        Self::NoSuchFunction,
+        Self::NoSuchField,
+        Self::OutOfRange,
+        Self::DivideByZero,
+        Self::Overflow,
+        Self::BadArgument,
+        Self::BadKey,
+        Self::NotUnicode,
+        Self::HostValue,
+        Self::HostFunction,
+        Self::WrongResult,
+        Self::OutOfFuel,
+        Self::OutOfMemory,
+        Self::TooDeep,
+    ];
+
     /// Whether a bound was hit. Such an error is never absorbed by `&&` or `||`.
     #[must_use]
     pub const fn is_limit(self) -> bool {

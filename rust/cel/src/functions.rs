@@ -145,6 +145,16 @@ mod tests {
     }
 
     #[test]
+    fn every_function_has_a_case() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/cel");
+        let files =
+            std::fs::read_dir(folder).unwrap().map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+        let cases: String = files.collect();
+        let missing: Vec<&str> = names().filter(|name| !cases.contains(&format!("{name}("))).collect();
+        assert_eq!(missing, Vec::<&str>::new());
+    }
+
+    #[test]
     fn no_name_stands_twice_in_the_table() {
         assert_eq!(BUILTINS.len(), TABLE.len());
     }

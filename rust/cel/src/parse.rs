@@ -168,12 +168,16 @@ impl Parser<'_> {
         if matches!(self.peek(), Token::End) && self.faults.is_empty() {
             self.fault(Code::Syntax, self.here(), "the expression is empty", None);
         }
+        // a character that means nothing was reported: that it leaves two values side by side is no further mistake
+        let unknown = self.faults.iter().any(|fault| fault.code == Code::Syntax);
         let root = self.expr();
         while !matches!(self.peek(), Token::End) {
             let closer = matches!(self.peek(), Token::Mark(")" | "]" | "}"));
             let message = format!("unexpected {}", self.found());
             let hint = if closer { "it closes nothing" } else { "an operator is missing before it" };
-            self.fault(Code::Syntax, self.here(), message, Some(hint));
+            if !unknown {
+                self.fault(Code::Syntax, self.here(), message, Some(hint));
+            }
             self.skip();
             if matches!(self.peek(), Token::Mark(")" | "]" | "}" | "," | ":" | "?")) {
                 self.next();
@@ -537,7 +541,12 @@ impl Parser<'_> {
             let optional = self.accept("?");
             let key = self.expr();
             self.expect(":", open);
-            entries.push(Entry { key, value: self.expr(), optional });
+            // where no colon was found, the value is not missed on top of it
+            let value = match self.peek() {
+                Token::Mark("}" | ",") | Token::End if !self.faults.is_empty() => self.broken(self.here()),
+                _ => self.expr(),
+            };
+            entries.push(Entry { key, value, optional });
             if !self.accept(",") {
                 break;
             }
