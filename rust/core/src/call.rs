@@ -1,0 +1,74 @@
+//! A call as the host hands it over, and the same call once it is identified.
+use std::sync::Arc;
+
+use callgate_value::{Symbol, Value};
+
+use crate::policy::Tool;
+
+/// A call as the host hands it over.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The tool's name.
+    pub tool: Arc<str>,
+    /// The arguments, a map.
+    pub arguments: Arc<Value>,
+    /// The host's id for it.
+    pub call_id: Option<Arc<str>>,
+    /// What the host computed for `hints`.
+    pub hints: Option<Arc<Value>>,
+    /// Why the arguments are none, where the host handed over something without a JSON form.
+    pub fault: Option<Arc<str>>,
+}
+
+/// What part of something a call asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Asked {
+    /// A range of a target, end exclusive.
+    Range { target: u64, from: i64, to: i64 },
+    /// The page after a cursor.
+    Cursor(u64),
+}
+
+/// A call with its identities: what detectors, budgets and effects judge by.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The tool, in the form that matched.
+    pub tool: Arc<Tool>,
+    /// The arguments, as judged.
+    pub arguments: Arc<Value>,
+    /// What the host computed for `hints`.
+    pub hints: Option<Arc<Value>>,
+    /// Symbol of the tool's name.
+    pub(crate) tool_symbol: u64,
+    /// Exact identity.
+    pub(crate) exact: Symbol,
+    /// Loose identity.
+    pub(crate) loose: u64,
+    /// What it acts upon, where that is declared.
+    pub(crate) target: Option<u64>,
+    /// Index of the agent's session.
+    pub(crate) session: usize,
+    /// Symbol of the agent's name.
+    pub(crate) agent: u64,
+    /// The top-level fields of the loose arguments, (name, value), for `oscillation`.
+    pub(crate) fields: Vec<(u64, u64)>,
+    /// What part of something it asks for.
+    pub(crate) asked: Option<Asked>,
+    /// Why its arguments are none.
+    pub(crate) fault: Option<Arc<str>>,
+    /// A condition of one of its forms failed to evaluate.
+    pub(crate) form_error: Option<String>,
+}
+
+impl Call {
+    /// Whether its outcome is judged as a read's.
+    pub(crate) fn is_read(&self) -> bool {
+        self.tool.effect == crate::policy::Effect::Read
+    }
+
+    /// This agent's call, told apart from the same call of another agent.
+    pub(crate) fn member(&self) -> u64 {
+        // both are keyed hashes already; an odd multiplier keeps the pair apart
+        self.agent.rotate_left(23) ^ self.loose.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+}

@@ -1,0 +1,66 @@
+//! `consecutive`: the same call again and again, with results that nobody tells us.
+use serde::{Deserialize, Serialize};
+
+use super::tally::Tally;
+use super::{counted, Before, Detector, Observation, Remarks};
+use crate::call::Call;
+use crate::policy::Resets;
+use crate::verdict::{Finding, IncidentKey};
+use crate::Reason;
+
+/// The run of one loose identity.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Consecutive {
+    call: u64,
+    tally: Tally,
+}
+
+impl Detector for Consecutive {
+    fn before(&self, before: &Before<'_>) -> Option<Finding> {
+        let call = before.call;
+        let rungs = call.tool.detectors.consecutive.as_ref()?;
+        let refused = self.call == call.loose && self.tally.refuses(rungs, before.now);
+        refused.then(|| {
+            let incident = IncidentKey::Call { session: call.session, call: call.loose };
+            Finding::refuse(Reason::Consecutive, counted(self.tally.count, rungs.refuse_after)).within(incident)
+        })
+    }
+
+    fn dispatched(&mut self, call: &Call, now: f64) {
+        if let (true, Some(rungs)) = (self.call == call.loose, &call.tool.detectors.consecutive) {
+            self.tally.dispatched(rungs, now);
+        }
+    }
+
+    fn returned(&mut self, call: &Call) {
+        if self.call == call.loose {
+            self.tally.out = false;
+        }
+    }
+
+    fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {
+        if seen.judged.result.is_some() {
+            *self = Self::default();
+            return;
+        }
+        if self.tally.count > 0 && self.call == seen.call.loose {
+            self.tally.add(seen.at);
+        } else {
+            self.call = seen.call.loose;
+            self.tally.restart(1, seen.at);
+        }
+        if let Some(rungs) = &seen.call.tool.detectors.consecutive {
+            remarks.count(Reason::Consecutive, seen, rungs, self.tally.count);
+        }
+    }
+
+    fn waited(&mut self) {
+        *self = Self::default();
+    }
+
+    fn reset(&mut self, resets: Resets) {
+        if resets.repeats {
+            *self = Self::default();
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! `empty_streak`: searches that keep returning nothing while the query is reworded.
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::same_result::{incident, place};
+use super::tally::Tally;
+use super::{counted, Before, Detector, Observation, Remarks};
+use crate::call::Call;
+use crate::policy::Resets;
+use crate::verdict::{Finding, Grade};
+use crate::Reason;
+
+/// Empty answers in a row, by tool and target.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct EmptyStreak {
+    streaks: FxHashMap<u64, Tally>,
+}
+
+impl Detector for EmptyStreak {
+    fn before(&self, before: &Before<'_>) -> Option<Finding> {
+        let call = before.call;
+        let rungs = call.tool.detectors.empty_streak.as_ref().filter(|_| call.is_read())?;
+        let tally = self.streaks.get(&place(call))?;
+        tally.refuses(rungs, before.now).then(|| {
+            Finding::refuse(Reason::EmptyStreak, counted(tally.count, rungs.refuse_after)).within(incident(call))
+        })
+    }
+
+    fn dispatched(&mut self, call: &Call, now: f64) {
+        if let (Some(tally), Some(rungs)) = (self.streaks.get_mut(&place(call)), &call.tool.detectors.empty_streak) {
+            tally.dispatched(rungs, now);
+        }
+    }
+
+    fn returned(&mut self, call: &Call) {
+        if let Some(tally) = self.streaks.get_mut(&place(call)) {
+            tally.out = false;
+        }
+    }
+
+    fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {
+        if !seen.is_known_read() {
+            return;
+        }
+        if seen.judged.grade != Grade::Empty {
+            self.streaks.remove(&place(&seen.call));
+            return;
+        }
+        let tally = self.streaks.entry(place(&seen.call)).or_default();
+        tally.add(seen.at);
+        if let Some(rungs) = &seen.call.tool.detectors.empty_streak {
+            remarks.count(Reason::EmptyStreak, seen, rungs, tally.count);
+        }
+    }
+
+    fn reset(&mut self, resets: Resets) {
+        if resets.results {
+            self.streaks.clear();
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `invalid_arguments`: a call that its tool cannot take, repeated.
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::tally::Tally;
+use super::{counted, Before, Detector, Observation, Remarks};
+use crate::call::Call;
+use crate::policy::{ErrorClass, Resets};
+use crate::verdict::{Finding, IncidentKey};
+use crate::Reason;
+
+/// Calls kept for one agent.
+const MOST_CALLS: usize = 16_384;
+
+/// Counts by loose identity since its last success.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct InvalidArguments {
+    calls: FxHashMap<u64, Tally>,
+}
+
+impl Detector for InvalidArguments {
+    fn before(&self, before: &Before<'_>) -> Option<Finding> {
+        let call = before.call;
+        let rungs = call.tool.detectors.invalid_arguments.as_ref()?;
+        let tally = self.calls.get(&call.loose)?;
+        tally.refuses(rungs, before.now).then(|| {
+            let incident = IncidentKey::Call { session: call.session, call: call.loose };
+            Finding::refuse(Reason::InvalidArguments, counted(tally.count, rungs.refuse_after)).within(incident)
+        })
+    }
+
+    fn dispatched(&mut self, call: &Call, now: f64) {
+        if let (Some(tally), Some(rungs)) = (self.calls.get_mut(&call.loose), &call.tool.detectors.invalid_arguments) {
+            tally.dispatched(rungs, now);
+        }
+    }
+
+    fn returned(&mut self, call: &Call) {
+        if let Some(tally) = self.calls.get_mut(&call.loose) {
+            tally.out = false;
+        }
+    }
+
+    /// Fed with outcomes of class format that are no unknown tool, and with successes.
+    fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {
+        if seen.succeeded() {
+            self.calls.remove(&seen.call.loose);
+            return;
+        }
+        if seen.judged.class != Some(ErrorClass::Format) || &*seen.judged.kind == "unknown_tool" {
+            return;
+        }
+        if self.calls.len() >= MOST_CALLS && !self.calls.contains_key(&seen.call.loose) {
+            self.calls.clear();
+        }
+        let tally = self.calls.entry(seen.call.loose).or_default();
+        tally.add(seen.at);
+        if let Some(rungs) = &seen.call.tool.detectors.invalid_arguments {
+            remarks.count(Reason::InvalidArguments, seen, rungs, tally.count);
+        }
+    }
+
+    fn reset(&mut self, resets: Resets) {
+        if resets.errors {
+            self.calls.clear();
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Detectors: one file each. A detector sees calls before they run and observations after they ended, keeps its own
+//! state, and answers with nothing, a note or a finding.
+use std::sync::Arc;
+
+use callgate_value::Value;
+use serde::{Deserialize, Serialize};
+
+use crate::call::Call;
+use crate::gain::Gain;
+use crate::outcome::Judged;
+use crate::policy::{Resets, Rungs};
+use crate::verdict::{Evidence, Finding};
+use crate::Reason;
+
+pub(crate) mod consecutive;
+pub(crate) mod cycle;
+pub(crate) mod denied;
+pub(crate) mod diversity;
+pub(crate) mod empty_streak;
+pub(crate) mod exact_repeat;
+pub(crate) mod frequency;
+pub(crate) mod invalid_arguments;
+pub(crate) mod no_gain;
+pub(crate) mod oscillation;
+pub(crate) mod repeated_effect;
+pub(crate) mod same_error;
+pub(crate) mod same_result;
+pub(crate) mod stale_wait;
+pub(crate) mod state_oscillation;
+pub(crate) mod tally;
+pub(crate) mod transfer;
+pub(crate) mod unknown_tool;
+pub(crate) mod window;
+
+use window::Window;
+
+/// A call before it runs.
+pub(crate) struct Before<'a> {
+    pub(crate) call: &'a Call,
+    pub(crate) now: f64,
+    /// The last calls of the agent.
+    pub(crate) window: &'a Window,
+    /// Whether its `coverage` range or cursor is new to the task.
+    pub(crate) uncovered: bool,
+}
+
+/// A call after it ended, as it is fed to the detectors.
+#[derive(Clone, Debug)]
+pub(crate) struct Observation {
+    pub(crate) call: Arc<Call>,
+    pub(crate) call_id: Arc<str>,
+    /// When it ended.
+    pub(crate) at: f64,
+    pub(crate) judged: Judged,
+    /// How many calls other than this one, of an effect that may change something, were dispatched or ended by then.
+    pub(crate) others: u64,
+    /// No call of this loose identity was admitted in the task before.
+    pub(crate) first: bool,
+    /// Whether it belongs to the detectors, and not to a retry policy.
+    pub(crate) fed: bool,
+    /// Set when it is fed.
+    pub(crate) gain: Gain,
+}
+
+impl Observation {
+    pub(crate) fn succeeded(&self) -> bool {
+        !self.judged.failed
+    }
+
+    /// A successful read with a known result.
+    pub(crate) fn is_known_read(&self) -> bool {
+        self.succeeded() && self.call.is_read() && self.judged.result.is_some()
+    }
+}
+
+/// A write that landed, or may have.
+pub(crate) struct Write<'a> {
+    pub(crate) call: &'a Call,
+}
+
+/// What a run needs to know of its call to tell whether a write ends it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Stake {
+    loose: u64,
+    reads: Box<[u32]>,
+    target: Option<u64>,
+}
+
+impl Stake {
+    pub(crate) fn of(call: &Call) -> Self {
+        Self { loose: call.loose, reads: call.tool.reads.clone(), target: call.target }
+    }
+
+    /// A landed write ends the runs of other calls: by tags if both declare some, else by target, else always.
+    pub(crate) fn ended_by_landed(&self, write: &Write<'_>) -> bool {
+        if self.loose == write.call.loose {
+            return false;
+        }
+        let touches = &write.call.tool.touches;
+        if !touches.is_empty() && !self.reads.is_empty() {
+            return self.shares(touches);
+        }
+        match (write.call.target, self.target) {
+            (Some(written), Some(mine)) => written == mine,
+            _ => true,
+        }
+    }
+
+    /// A possible write ends the runs of other calls that do not say what they read, or say that they read this.
+    pub(crate) fn ended_by_possible(&self, write: &Write<'_>) -> bool {
+        self.loose != write.call.loose && (self.reads.is_empty() || self.shares(&write.call.tool.touches))
+    }
+
+    fn shares(&self, touches: &[u32]) -> bool {
+        touches.iter().any(|tag| self.reads.contains(tag))
+    }
+}
+
+/// A note before it has words: words are made once it is known that it is wanted.
+#[derive(Clone, Debug)]
+pub(crate) struct Remark {
+    pub(crate) reason: Reason,
+    pub(crate) call_id: Arc<str>,
+    pub(crate) tool: Arc<str>,
+    pub(crate) evidence: Evidence,
+}
+
+impl Remark {
+    fn of(reason: Reason, seen: &Observation, evidence: Evidence) -> Self {
+        let (call_id, tool) = (Arc::clone(&seen.call_id), Arc::clone(&seen.call.tool.name));
+        Self { reason, call_id, tool, evidence }
+    }
+}
+
+/// The notes of a round, and what ends the task.
+#[derive(Debug, Default)]
+pub(crate) struct Remarks {
+    pub(crate) notes: Vec<Remark>,
+    /// The first observation that reached an `exit_after`.
+    pub(crate) exit: Option<Remark>,
+}
+
+impl Remarks {
+    /// What the rungs say of a count after an observation: nothing, a note, or the end.
+    pub(crate) fn count(&mut self, reason: Reason, seen: &Observation, rungs: &Rungs, count: u64) {
+        if rungs.notes(count) {
+            self.add(reason, seen, counted(count, rungs.note_after));
+        }
+        if rungs.exit_after.is_some_and(|after| count >= after) {
+            self.end(reason, seen, counted(count, rungs.exit_after));
+        }
+    }
+
+    /// The task has to end.
+    pub(crate) fn end(&mut self, reason: Reason, seen: &Observation, evidence: Evidence) {
+        self.exit.get_or_insert_with(|| Remark::of(reason, seen, evidence));
+    }
+
+    pub(crate) fn add(&mut self, reason: Reason, seen: &Observation, evidence: Evidence) {
+        self.notes.push(Remark::of(reason, seen, evidence));
+    }
+}
+
+/// A detector. Thresholds come with the call; what it counts is its own.
+pub(crate) trait Detector {
+    /// What speaks against running the call.
+    fn before(&self, before: &Before<'_>) -> Option<Finding>;
+
+    /// The call was allowed and is on its way.
+    fn dispatched(&mut self, _call: &Call, _now: f64) {}
+
+    /// The call came back, or never ran; its outcome may be fed later or not at all.
+    fn returned(&mut self, _call: &Call) {}
+
+    /// An outcome that is fed.
+    fn after(&mut self, seen: &Observation, remarks: &mut Remarks);
+
+    /// A write landed.
+    fn landed(&mut self, _write: &Write<'_>) {}
+
+    /// Something new ran that may have written.
+    fn possibly_written(&mut self, _write: &Write<'_>) {}
+
+    /// A poll brought a new answer.
+    fn waited(&mut self) {}
+
+    /// An event resets what it names.
+    fn reset(&mut self, resets: Resets);
+}
+
+/// `count` and `threshold`: what most findings show.
+pub(crate) fn counted(count: u64, threshold: Option<u64>) -> Evidence {
+    let number = |count: u64| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
+    let mut evidence = vec![("count", number(count))];
+    if let Some(threshold) = threshold {
+        evidence.push(("threshold", number(threshold)));
+    }
+    evidence
+}

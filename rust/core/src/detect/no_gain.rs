@@ -1,0 +1,90 @@
+//! `no_gain`: calls that bring nothing new, of one tool's reads and of the whole task.
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::same_result::{incident, place};
+use super::tally::Tally;
+use super::{counted, Before, Detector, Observation, Remarks};
+use crate::call::Call;
+use crate::policy::Resets;
+use crate::verdict::Finding;
+use crate::Reason;
+
+/// Reads in a row without gain, by tool and target.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct NoGain {
+    streaks: FxHashMap<u64, Tally>,
+}
+
+impl Detector for NoGain {
+    fn before(&self, before: &Before<'_>) -> Option<Finding> {
+        let call = before.call;
+        let rungs = &call.tool.detectors.no_gain.as_ref().filter(|_| call.is_read() && !before.uncovered)?.rungs;
+        let tally = self.streaks.get(&place(call))?;
+        tally
+            .refuses(rungs, before.now)
+            .then(|| Finding::refuse(Reason::NoGain, counted(tally.count, rungs.refuse_after)).within(incident(call)))
+    }
+
+    fn dispatched(&mut self, call: &Call, now: f64) {
+        if let (Some(tally), Some(no_gain)) = (self.streaks.get_mut(&place(call)), &call.tool.detectors.no_gain) {
+            tally.dispatched(&no_gain.rungs, now);
+        }
+    }
+
+    fn returned(&mut self, call: &Call) {
+        if let Some(tally) = self.streaks.get_mut(&place(call)) {
+            tally.out = false;
+        }
+    }
+
+    fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {
+        if !seen.is_known_read() {
+            return;
+        }
+        if seen.gain.count > 0 {
+            self.streaks.remove(&place(&seen.call));
+            return;
+        }
+        let tally = self.streaks.entry(place(&seen.call)).or_default();
+        tally.add(seen.at);
+        if let Some(no_gain) = &seen.call.tool.detectors.no_gain {
+            remarks.count(Reason::NoGain, seen, &no_gain.rungs, tally.count);
+        }
+    }
+
+    fn reset(&mut self, resets: Resets) {
+        if resets.gain {
+            self.streaks.clear();
+        }
+    }
+}
+
+/// Calls of the whole task in a row without gain.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct TaskNoGain {
+    declared: u64,
+    all: u64,
+}
+
+impl TaskNoGain {
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Counts a fed outcome that brought nothing. Enough declared calls end the task.
+    pub(crate) fn add(&mut self, seen: &Observation, remarks: &mut Remarks) {
+        let Some(exit_after) = seen.call.tool.detectors.no_gain.and_then(|no_gain| no_gain.exit_after) else {
+            return;
+        };
+        self.all = self.all.saturating_add(1);
+        if seen.call.tool.declared {
+            self.declared = self.declared.saturating_add(1);
+        }
+        if self.declared >= exit_after && seen.call.tool.declared {
+            remarks.end(Reason::NoGain, seen, counted(self.declared, Some(exit_after)));
+        } else if self.all >= exit_after {
+            remarks.add(Reason::NoGain, seen, counted(self.all, Some(exit_after)));
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `same_error`: one tool fails in the same way under ever-new arguments.
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::tally::Tally;
+use super::{counted, Before, Detector, Observation, Remarks, Stake, Write};
+use crate::call::Call;
+use crate::policy::Resets;
+use crate::verdict::{Finding, IncidentKey};
+use crate::Reason;
+
+/// Different errors kept for one tool.
+const MOST_ERRORS: usize = 1_024;
+
+/// Counts by tool and error since the tool's last success.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct SameError {
+    tools: FxHashMap<u64, FxHashMap<u64, Failing>>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Failing {
+    stake: Stake,
+    tally: Tally,
+}
+
+impl Detector for SameError {
+    fn before(&self, before: &Before<'_>) -> Option<Finding> {
+        let call = before.call;
+        let rungs = call.tool.detectors.same_error.as_ref()?;
+        let errors = self.tools.get(&call.tool_symbol)?;
+        let refusing = errors.values().filter(|error| error.tally.refuses(rungs, before.now));
+        let worst = refusing.map(|error| error.tally.count).max()?;
+        let incident = IncidentKey::Tool { session: call.session, tool: call.tool_symbol };
+        Some(Finding::refuse(Reason::SameError, counted(worst, rungs.refuse_after)).within(incident))
+    }
+
+    fn dispatched(&mut self, call: &Call, now: f64) {
+        if let (Some(errors), Some(rungs)) = (self.tools.get_mut(&call.tool_symbol), &call.tool.detectors.same_error) {
+            for error in errors.values_mut() {
+                error.tally.dispatched(rungs, now);
+            }
+        }
+    }
+
+    fn returned(&mut self, call: &Call) {
+        for error in self.tools.get_mut(&call.tool_symbol).into_iter().flat_map(FxHashMap::values_mut) {
+            error.tally.out = false;
+        }
+    }
+
+    fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {
+        if seen.succeeded() {
+            self.tools.remove(&seen.call.tool_symbol);
+            return;
+        }
+        let Some(error) = seen.judged.error_key else { return };
+        let errors = self.tools.entry(seen.call.tool_symbol).or_default();
+        if errors.len() >= MOST_ERRORS && !errors.contains_key(&error) {
+            errors.clear();
+        }
+        let failing = errors.entry(error).or_default();
+        failing.stake = Stake::of(&seen.call);
+        failing.tally.add(seen.at);
+        if let Some(rungs) = &seen.call.tool.detectors.same_error {
+            remarks.count(Reason::SameError, seen, rungs, failing.tally.count);
+        }
+    }
+
+    fn landed(&mut self, write: &Write<'_>) {
+        for errors in self.tools.values_mut() {
+            errors.retain(|_, failing| !failing.stake.ended_by_landed(write));
+        }
+    }
+
+    fn reset(&mut self, resets: Resets) {
+        if resets.errors {
+            self.tools.clear();
+        }
+    }
+}

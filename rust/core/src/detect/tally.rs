@@ -1,0 +1,63 @@
+//! A count with a cool-down: the part that most detectors share.
+use serde::{Deserialize, Serialize};
+
+use crate::policy::Rungs;
+
+/// How often something was seen, when last, and whether a call that the cool-down let through is out.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    pub(crate) count: u64,
+    pub(crate) last: f64,
+    pub(crate) out: bool,
+}
+
+impl Tally {
+    /// One more, now.
+    pub(crate) fn add(&mut self, at: f64) {
+        self.count = self.count.saturating_add(1);
+        self.last = at;
+    }
+
+    /// Counts from `count` again, now.
+    pub(crate) fn restart(&mut self, count: u64, at: f64) {
+        self.count = count;
+        self.last = at;
+    }
+
+    /// Whether the next call is refused.
+    pub(crate) fn refuses(&self, rungs: &Rungs, now: f64) -> bool {
+        rungs.reached(self.count) && !self.lets_through(rungs, now)
+    }
+
+    /// A call is on its way: if only the cool-down lets it through, no second one may follow.
+    pub(crate) fn dispatched(&mut self, rungs: &Rungs, now: f64) {
+        if rungs.reached(self.count) && rungs.cooled(self.last, now) {
+            self.out = true;
+        }
+    }
+
+    fn lets_through(&self, rungs: &Rungs, now: f64) -> bool {
+        rungs.cooled(self.last, now) && !self.out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cool_down_lets_one_call_through_at_a_time() {
+        let rungs = Rungs { note_after: None, refuse_after: Some(2), exit_after: None, cool_down: Some(30.0) };
+        let mut tally = Tally::default();
+        tally.add(0.0);
+        assert!(!tally.refuses(&rungs, 1.0));
+        tally.add(10.0);
+        assert!(tally.refuses(&rungs, 39.9));
+        assert!(!tally.refuses(&rungs, 40.0));
+        tally.dispatched(&rungs, 40.0);
+        assert!(tally.refuses(&rungs, 41.0));
+        tally.out = false;
+        tally.add(42.0);
+        assert!(tally.refuses(&rungs, 43.0));
+    }
+}

@@ -1,0 +1,100 @@
+//! `transfer_streak` and `transfer_cycle`: control handed on and on, or round, without work in between.
+use serde::{Deserialize, Serialize};
+
+use super::cycle::CycleStream;
+use super::tally::Tally;
+use super::{counted, Before, Detector, Observation, Remarks};
+use crate::call::Call;
+use crate::policy::{Cycle, Resets};
+use crate::verdict::{Finding, IncidentKey};
+use crate::Reason;
+
+/// Transfers of the task since its last other call.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Transfers {
+    streak: Tally,
+    round: Option<CycleStream>,
+}
+
+impl Transfers {
+    pub(crate) fn new(round: Option<&Cycle>) -> Self {
+        Self { streak: Tally::default(), round: round.map(CycleStream::new) }
+    }
+
+    /// What both say of a transfer before it runs.
+    pub(crate) fn findings(&self, before: &Before<'_>) -> [Option<Finding>; 2] {
+        let call = before.call;
+        if !call.tool.transfer {
+            return [None, None];
+        }
+        let streak = call.tool.detectors.transfer_streak.filter(|rungs| self.streak.refuses(rungs, before.now));
+        let streak = streak.map(|rungs| {
+            Finding::refuse(Reason::TransferStreak, counted(self.streak.count, rungs.refuse_after))
+                .within(IncidentKey::Transfers)
+        });
+        let round = self.round.as_ref().filter(|_| call.tool.detectors.transfer_cycle.is_some());
+        let round = round
+            .filter(|round| round.refuses(call.member(), before.now))
+            .map(|round| Finding::refuse(Reason::TransferCycle, round.evidence()).within(IncidentKey::Transfers));
+        [streak, round]
+    }
+
+    /// A call that is no transfer was admitted.
+    pub(crate) fn interrupted(&mut self) {
+        self.streak = Tally::default();
+        if let Some(round) = &mut self.round {
+            round.clear();
+        }
+    }
+}
+
+impl Detector for Transfers {
+    fn before(&self, before: &Before<'_>) -> Option<Finding> {
+        self.findings(before).into_iter().flatten().next()
+    }
+
+    fn dispatched(&mut self, call: &Call, now: f64) {
+        if !call.tool.transfer {
+            self.interrupted();
+            return;
+        }
+        if let Some(rungs) = &call.tool.detectors.transfer_streak {
+            self.streak.dispatched(rungs, now);
+        }
+        if let Some(round) = &mut self.round {
+            round.dispatched(call.member(), now);
+        }
+    }
+
+    fn returned(&mut self, call: &Call) {
+        if call.tool.transfer {
+            self.streak.out = false;
+            if let Some(round) = &mut self.round {
+                round.returned();
+            }
+        }
+    }
+
+    fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {
+        if !seen.call.tool.transfer {
+            return;
+        }
+        self.streak.add(seen.at);
+        if let Some(rungs) = &seen.call.tool.detectors.transfer_streak {
+            remarks.count(Reason::TransferStreak, seen, rungs, self.streak.count);
+        }
+        if let Some(round) = &mut self.round {
+            let member = seen.call.member();
+            round.push(Some(member), member, seen.call.agent, seen.at);
+            if round.period().is_some() && seen.call.tool.detectors.transfer_cycle.is_some() {
+                remarks.add(Reason::TransferCycle, seen, round.evidence());
+            }
+        }
+    }
+
+    fn reset(&mut self, resets: Resets) {
+        if resets.results {
+            self.interrupted();
+        }
+    }
+}

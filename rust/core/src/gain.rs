@@ -1,0 +1,206 @@
+//! What a result brings that the task did not know: records, leaves, ranges, pages.
+use callgate_value::{write_canonical, Symbol, SymbolKey, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
+
+use crate::call::Asked;
+use crate::policy::NOTHING;
+
+/// Leaves looked at in one result; a larger result is known by these.
+const MOST_LEAVES: usize = 20_000;
+/// Items remembered for a task; past it everything counts as known but the newest half million.
+const MOST_ITEMS: usize = 1_000_000;
+
+/// The items of a result: its records by key, else its leaves.
+pub(crate) fn items(key: &SymbolKey, result: &Value, records: Option<&[Value]>, by: &[String]) -> Vec<u64> {
+    match records {
+        Some(records) => records.iter().map(|record| record_item(key, record, by)).collect(),
+        None => {
+            let mut found = Vec::new();
+            leaves(key, result, &mut Vec::new(), &mut found);
+            found
+        }
+    }
+}
+
+/// The key of a record: its key fields, or all of it.
+pub(crate) fn record_key(record: &Value, by: &[String]) -> Value {
+    if by.is_empty() {
+        return record.clone();
+    }
+    Value::List(by.iter().map(|field| record.get(field).cloned().unwrap_or(Value::Null)).collect())
+}
+
+fn record_item(key: &SymbolKey, record: &Value, by: &[String]) -> u64 {
+    let mut text = b"record:".to_vec();
+    match write_canonical(&record_key(record, by), &mut text) {
+        Ok(()) => key.bytes(&text).0,
+        Err(_) => NOTHING.0,
+    }
+}
+
+fn leaves(key: &SymbolKey, value: &Value, path: &mut Vec<u8>, found: &mut Vec<u64>) {
+    if found.len() >= MOST_LEAVES {
+        return;
+    }
+    let length = path.len();
+    match value {
+        Value::Null => {}
+        Value::Str(text) if text.as_bytes().is_empty() => {}
+        Value::List(items) => {
+            path.extend_from_slice(b"\xFF*");
+            for item in items {
+                leaves(key, item, path, found);
+            }
+        }
+        Value::Map(map) => {
+            for (name, item) in map.iter() {
+                path.push(0xFF);
+                path.extend_from_slice(name.as_bytes());
+                leaves(key, item, path, found);
+                path.truncate(length);
+            }
+        }
+        scalar => {
+            path.push(0xFE);
+            if write_canonical(scalar, path).is_ok() {
+                found.push(key.bytes(path).0);
+            }
+        }
+    }
+    path.truncate(length);
+}
+
+/// What an outcome has to offer, before it is compared with what is known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Offer {
+    /// Items, in the order of the result.
+    pub(crate) items: Vec<u64>,
+    /// With `coverage`: the range that was read, or the next page.
+    pub(crate) covered: Option<Covered>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Covered {
+    Range { target: u64, from: i64, to: i64 },
+    Next(Option<u64>),
+}
+
+/// What an outcome brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Gain {
+    /// New items, or 1 for a new range or page.
+    pub(crate) count: u32,
+    /// Share of the items that were known; none without items.
+    pub(crate) known: Option<f64>,
+}
+
+/// What the task knows.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Known {
+    items: FxHashSet<u64>,
+    pages: FxHashSet<u64>,
+    asked: FxHashSet<u64>,
+    ranges: FxHashMap<u64, Vec<(i64, i64)>>,
+}
+
+impl Known {
+    /// Takes an offer in; answers with what was new in it.
+    pub(crate) fn learn(&mut self, offer: &Offer, asked: Option<&Asked>) -> Gain {
+        if self.items.len() > MOST_ITEMS {
+            self.items = FxHashSet::default();
+        }
+        // the items of one result are a set: what stands in it twice counts once
+        let distinct: FxHashSet<u64> = offer.items.iter().copied().collect();
+        let total = u32::try_from(distinct.len()).unwrap_or(u32::MAX);
+        let new = distinct.into_iter().filter(|item| self.items.insert(*item)).count();
+        let new = u32::try_from(new).unwrap_or(u32::MAX);
+        if let Some(Asked::Cursor(cursor)) = asked {
+            self.asked.insert(*cursor);
+        }
+        let covered = match &offer.covered {
+            None => None,
+            Some(Covered::Range { target, from, to }) => Some(self.cover(*target, *from, *to)),
+            Some(Covered::Next(next)) => Some(next.is_some_and(|next| self.pages.insert(next))),
+        };
+        match covered {
+            Some(new) => Gain { count: u32::from(new), known: Some(if new { 0.0 } else { 1.0 }) },
+            None if total == 0 => Gain { count: 0, known: None },
+            None => Gain { count: new, known: Some(1.0 - f64::from(new) / f64::from(total)) },
+        }
+    }
+
+    /// Whether the call asks for something that no earlier one covered.
+    pub(crate) fn is_uncovered(&self, asked: &Asked) -> bool {
+        match asked {
+            Asked::Range { target, from, to } => !self.covers(*target, *from, *to),
+            Asked::Cursor(cursor) => !self.asked.contains(cursor),
+        }
+    }
+
+    fn covers(&self, target: u64, from: i64, to: i64) -> bool {
+        from >= to
+            || self
+                .ranges
+                .get(&target)
+                .is_some_and(|ranges| ranges.iter().any(|(low, high)| *low <= from && to <= *high))
+    }
+
+    /// Adds a range; whether any of it was new.
+    fn cover(&mut self, target: u64, from: i64, to: i64) -> bool {
+        if self.covers(target, from, to) {
+            return false;
+        }
+        let ranges = self.ranges.entry(target).or_default();
+        let (mut low, mut high) = (from, to);
+        ranges.retain(|(begin, end)| {
+            let apart = *end < from || to < *begin;
+            if !apart {
+                low = low.min(*begin);
+                high = high.max(*end);
+            }
+            apart
+        });
+        ranges.push((low, high));
+        true
+    }
+}
+
+/// The symbol of a page of a tool.
+pub(crate) fn page(key: &SymbolKey, tool: u64, next: &Value) -> Option<u64> {
+    let next = key.value(next, callgate_value::Loosening::default()).ok()?;
+    Some(key.join(&[Symbol(tool), next]).0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_value::read_json;
+
+    fn offer(text: &str) -> Offer {
+        let value = read_json(text.as_bytes()).unwrap();
+        Offer { items: items(&SymbolKey::new([1; 16]), &value, None, &[]), covered: None }
+    }
+
+    #[test]
+    fn leaves_are_told_apart_by_path_and_not_by_position() {
+        let mut known = Known::default();
+        assert_eq!(known.learn(&offer(r#"{"a":[1,2],"b":null,"c":""}"#), None), Gain { count: 2, known: Some(0.0) });
+        assert_eq!(known.learn(&offer(r#"{"a":[2,1]}"#), None), Gain { count: 0, known: Some(1.0) });
+        assert_eq!(known.learn(&offer(r#"{"b":[2,1]}"#), None), Gain { count: 2, known: Some(0.0) });
+        assert_eq!(known.learn(&offer(r#"{"a":[1,3]}"#), None), Gain { count: 1, known: Some(0.5) });
+        assert_eq!(known.learn(&offer("[]"), None), Gain { count: 0, known: None });
+    }
+
+    #[test]
+    fn ranges_are_covered_once() {
+        let mut known = Known::default();
+        let range = |from, to| Offer { items: vec![], covered: Some(Covered::Range { target: 1, from, to }) };
+        assert_eq!(known.learn(&range(0, 10), None).count, 1);
+        assert_eq!(known.learn(&range(5, 10), None).count, 0);
+        assert_eq!(known.learn(&range(10, 20), None).count, 1);
+        assert_eq!(known.learn(&range(2, 18), None).count, 0);
+        assert!(known.is_uncovered(&Asked::Range { target: 1, from: 18, to: 21 }));
+        assert!(!known.is_uncovered(&Asked::Range { target: 1, from: 0, to: 20 }));
+    }
+}

@@ -1,0 +1,382 @@
+//! What came back from a call, and what it is by the tool's manifest: failed or not, class, grade, identity.
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use callgate_value::{mask_failure, mask_success, mask_words, to_json, Loosening, Map, Symbol, SymbolKey, Value};
+
+use crate::call::Call;
+use crate::expression::{EvaluationError, Expression, Scope};
+use crate::gain::{self, Covered, Offer};
+use crate::identify::CallScope;
+use crate::policy::{Coverage, Effect, ErrorClass, Policy, Tool};
+use crate::verdict::Grade;
+
+/// A failure as the host reports it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reported {
+    /// Its type, such as `timeout`.
+    pub kind: Option<Arc<str>>,
+    /// Its HTTP-like status.
+    pub status: Option<i64>,
+    /// Its text.
+    pub message: Option<Arc<str>>,
+}
+
+/// What came back from a call.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// The result, if it is known; null is a result.
+    pub result: Option<Arc<Value>>,
+    /// The host's digest of the whole result, where `result` was cut.
+    pub digest: Option<Arc<str>>,
+    /// The failure, if there is one.
+    pub error: Option<Reported>,
+    /// The host's flag. An error means failed as well.
+    pub is_error: bool,
+    /// Tokens that the result takes.
+    pub tokens: Option<f64>,
+}
+
+/// An outcome, judged by the manifest alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Judged {
+    pub(crate) failed: bool,
+    pub(crate) class: Option<ErrorClass>,
+    pub(crate) kind: Arc<str>,
+    /// Result identity; none if unknown.
+    pub(crate) result: Option<u64>,
+    /// For failures: symbol of type and status alone.
+    pub(crate) failure: Option<u64>,
+    /// For failures: what `same_error` counts by.
+    pub(crate) error_key: Option<u64>,
+    pub(crate) grade: Grade,
+    pub(crate) gaps: Vec<(Value, String)>,
+    pub(crate) state: Option<u64>,
+    pub(crate) offer: Offer,
+    /// An expression of the manifest failed on it: it feeds no detector.
+    pub(crate) expression_error: Option<String>,
+}
+
+struct ResultScope<'a> {
+    call: CallScope<'a>,
+    result: Option<&'a Value>,
+    error: &'a Value,
+}
+
+impl Scope for ResultScope<'_> {
+    fn variable(&self, name: &str) -> Option<&Value> {
+        match name {
+            "result" => self.result,
+            "error" => Some(self.error),
+            _ => self.call.variable(name),
+        }
+    }
+}
+
+/// The class of a failure that the author did not class.
+fn default_class(kind: &str, status: Option<i64>, effect: Effect) -> ErrorClass {
+    let uncertain = if effect == Effect::Read { ErrorClass::Transient } else { ErrorClass::Ambiguous };
+    match kind {
+        "timeout" | "cancelled" => uncertain,
+        "network" | "throttled" => ErrorClass::Transient,
+        "unknown_tool" | "invalid_arguments" => ErrorClass::Format,
+        "denied" => ErrorClass::Denied,
+        "http" => match status {
+            Some(408 | 425 | 429 | 500 | 502 | 503 | 504) => ErrorClass::Transient,
+            _ => ErrorClass::Permanent,
+        },
+        _ => ErrorClass::Permanent,
+    }
+}
+
+/// Judges what came back from `call`.
+pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Outcome) -> Judged {
+    let tool = &*call.tool;
+    let contract = &tool.result;
+    let result = outcome.result.as_deref();
+    let host_failed = outcome.is_error || outcome.error.is_some();
+    let reported = outcome.error.clone().unwrap_or_default();
+    let no_error = Value::Null;
+    let call_scope = || CallScope { policy, arguments: &call.arguments, hints: call.hints.as_deref() };
+    let bare = ResultScope { call: call_scope(), result, error: &no_error };
+    let mut trouble: Option<String> = None;
+    let failed = match (&contract.failed_when, result) {
+        (Some(when), Some(_)) => or_trouble(when.test(&bare), when, &mut trouble).unwrap_or(host_failed),
+        _ => host_failed,
+    };
+    if failed {
+        return failure(key, call, &reported, result, call_scope(), trouble);
+    }
+    let scope = bare;
+    let result_symbol = result.and_then(|result| {
+        let version = contract.version.as_ref().and_then(|version| {
+            or_trouble(version.evaluate(&scope), version, &mut trouble).filter(|value| !matches!(value, Value::Null))
+        });
+        identity(key, tool, result, version, outcome.digest.as_deref())
+    });
+    let result_symbol = result_symbol.or_else(|| {
+        let digest = outcome.digest.as_deref()?;
+        Some(key.join(&[key.bytes(b"digest"), key.bytes(digest.as_bytes())]).0)
+    });
+    let mut state = None;
+    if let (Some(expression), true) = (&contract.state, result.is_some()) {
+        state = or_trouble(expression.evaluate(&scope), expression, &mut trouble)
+            .filter(|value| !matches!(value, Value::Null))
+            .and_then(|value| key.value(value, Loosening::default()).ok())
+            .map(|symbol| symbol.0);
+    }
+    let records = records(tool, &scope, result, &mut trouble);
+    let empty = match (&contract.empty_when, result) {
+        (Some(when), Some(_)) => or_trouble(when.test(&scope), when, &mut trouble).unwrap_or(false),
+        _ => records.is_some_and(<[Value]>::is_empty),
+    };
+    let grade = match result {
+        None => Grade::Ungraded,
+        Some(_) if empty => Grade::Empty,
+        Some(_) => grade(tool, records),
+    };
+    let offer = result.map_or_else(Offer::default, |result| Offer {
+        items: match (records, &outcome.digest, result_symbol) {
+            (None, Some(_), Some(symbol)) => vec![symbol],
+            (None, None, Some(symbol)) => match gain::items(key, result, None, &contract.key) {
+                none if none.is_empty() => vec![symbol],
+                items => items,
+            },
+            (None, _, None) => Vec::new(),
+            (Some(records), _, _) => gain::items(key, result, Some(records), &contract.key),
+        },
+        covered: covered(key, call, &scope, &mut trouble),
+    });
+    Judged {
+        failed: false,
+        class: None,
+        kind: "".into(),
+        result: result_symbol,
+        failure: None,
+        error_key: None,
+        grade: if trouble.is_some() { Grade::Ungraded } else { grade },
+        gaps: gaps(tool, records),
+        state,
+        offer,
+        expression_error: trouble,
+    }
+}
+
+fn or_trouble<T>(
+    answer: Result<T, EvaluationError>,
+    expression: &Expression,
+    trouble: &mut Option<String>,
+) -> Option<T> {
+    answer.map_err(|error| trouble.get_or_insert_with(|| format!("`{}`: {error}", expression.source()))).ok()
+}
+
+fn failure(
+    key: &SymbolKey,
+    call: &Call,
+    reported: &Reported,
+    result: Option<&Value>,
+    scope: CallScope<'_>,
+    mut trouble: Option<String>,
+) -> Judged {
+    let tool = &*call.tool;
+    let status = reported.status;
+    let mut kind: Arc<str> =
+        reported.kind.clone().unwrap_or_else(|| if status.is_some() { "http".into() } else { "tool_error".into() });
+    let mut class = default_class(&kind, status, tool.effect);
+    let error = error_value(&kind, status, class, reported.message.as_deref(), result);
+    let scope = ResultScope { call: scope, result, error: &error };
+    let by_table = class;
+    for rule in &tool.errors {
+        let matches = match &rule.when {
+            None => Some(true),
+            Some(when) => or_trouble(when.test(&scope), when, &mut trouble),
+        };
+        match matches {
+            Some(true) => {
+                class = rule.class;
+                if let Some(named) = &rule.kind {
+                    kind = Arc::clone(named);
+                }
+                break;
+            }
+            Some(false) => {}
+            None => break,
+        }
+    }
+    if by_table == ErrorClass::Ambiguous && matches!(tool.effect, Effect::Write | Effect::External) {
+        class = ErrorClass::Ambiguous;
+    }
+    let status_symbol = key.bytes(&status.unwrap_or(i64::MIN).to_le_bytes());
+    let failure = key.join(&[key.bytes(b"failure"), key.bytes(kind.as_bytes()), status_symbol]);
+    let text = failure_text(key, tool, reported, result);
+    let specific = !matches!(&*kind, "tool_error" | "exit_nonzero" | "http");
+    let tool_symbol = Symbol(call.tool_symbol);
+    let error_key = if specific {
+        Some(key.join(&[tool_symbol, key.bytes(b"type"), key.bytes(kind.as_bytes())]))
+    } else {
+        let words = own_words(&call.arguments);
+        masked_by_words(key, tool, reported, result, &words).map(|text| key.join(&[tool_symbol, failure, text]))
+    };
+    Judged {
+        failed: true,
+        class: Some(class),
+        kind,
+        result: text.map(|text| key.join(&[failure, text]).0),
+        failure: Some(failure.0),
+        error_key: error_key.map(|symbol| symbol.0),
+        grade: if trouble.is_some() { Grade::Ungraded } else { Grade::Failed },
+        gaps: Vec::new(),
+        state: None,
+        offer: Offer::default(),
+        expression_error: trouble,
+    }
+}
+
+/// The variable `error`.
+fn error_value(
+    kind: &str,
+    status: Option<i64>,
+    class: ErrorClass,
+    message: Option<&str>,
+    result: Option<&Value>,
+) -> Value {
+    let message = match (message, result) {
+        (Some(message), _) => Value::from(message),
+        (None, Some(Value::Str(text))) => Value::Str(text.clone()),
+        (None, Some(other)) => Value::from(to_json(other).as_str()),
+        (None, None) => Value::from(""),
+    };
+    let fields = vec![
+        ("type".into(), Value::from(kind)),
+        ("status".into(), status.map_or(Value::Null, Value::Int)),
+        ("class".into(), Value::from(class.name())),
+        ("message".into(), message),
+    ];
+    Map::new(fields).map_or(Value::Null, Value::Map)
+}
+
+fn strip<'a>(tool: &Tool, text: &'a str, mask: fn(&str) -> Cow<'_, str>) -> Cow<'a, str> {
+    let mut text = Cow::Borrowed(text);
+    for pattern in &tool.result.ignore_text {
+        if let Cow::Owned(changed) = pattern.replace_all(&text, "") {
+            text = Cow::Owned(changed);
+        }
+    }
+    match mask(&text) {
+        Cow::Owned(masked) => Cow::Owned(masked),
+        Cow::Borrowed(_) => text,
+    }
+}
+
+/// The symbol of a failure's text: the error's message, else the result; masked. A failure that says nothing has the
+/// symbol of an empty text; an opaque one has none.
+fn failure_text(key: &SymbolKey, tool: &Tool, reported: &Reported, result: Option<&Value>) -> Option<Symbol> {
+    masked_by_words(key, tool, reported, result, &[])
+}
+
+fn masked_by_words(
+    key: &SymbolKey,
+    tool: &Tool,
+    reported: &Reported,
+    result: Option<&Value>,
+    words: &[&str],
+) -> Option<Symbol> {
+    let mask = masking(|text| {
+        // the call's own words go first, while the text still says them as the call did
+        match mask_words(text, words) {
+            Cow::Borrowed(text) => strip(tool, text, mask_failure),
+            Cow::Owned(text) => Cow::Owned(strip(tool, &text, mask_failure).into_owned()),
+        }
+    });
+    let ignore: Vec<&str> = tool.result.ignore.iter().map(String::as_str).collect();
+    let loosening = Loosening { ignore: &ignore, mask: Some(&mask) };
+    match (&reported.message, result) {
+        (Some(message), _) => key.value(&Value::from(&**message), loosening).ok(),
+        (None, Some(result)) => key.value(result, loosening).ok(),
+        (None, None) => Some(key.bytes(b"")),
+    }
+}
+
+/// Lets a closure borrow what it answers from what it is asked.
+fn masking<F: for<'t> Fn(&'t str) -> Cow<'t, str>>(mask: F) -> F {
+    mask
+}
+
+fn own_words(arguments: &Value) -> Vec<&str> {
+    let Value::Map(map) = arguments else { return Vec::new() };
+    let strings = map.iter().filter_map(|(_, value)| value.as_str());
+    strings.filter(|text| text.chars().count() >= 3).collect()
+}
+
+fn identity(
+    key: &SymbolKey,
+    tool: &Tool,
+    result: &Value,
+    version: Option<&Value>,
+    digest: Option<&str>,
+) -> Option<u64> {
+    if let Some(version) = version {
+        let version = key.value(version, Loosening::default()).ok()?;
+        return Some(key.join(&[key.bytes(b"version"), version]).0);
+    }
+    if let Some(digest) = digest {
+        return Some(key.join(&[key.bytes(b"digest"), key.bytes(digest.as_bytes())]).0);
+    }
+    let ignore: Vec<&str> = tool.result.ignore.iter().map(String::as_str).collect();
+    let mask = masking(|text| strip(tool, text, mask_success));
+    key.value(result, Loosening { ignore: &ignore, mask: Some(&mask) }).ok().map(|symbol| symbol.0)
+}
+
+fn records<'a>(
+    tool: &Tool,
+    scope: &'a ResultScope<'_>,
+    result: Option<&Value>,
+    trouble: &mut Option<String>,
+) -> Option<&'a [Value]> {
+    let expression = tool.result.records.as_ref()?;
+    result?;
+    let value = or_trouble(expression.evaluate(scope), expression, trouble)?;
+    let list = value.as_list().ok_or(EvaluationError::WrongType("list"));
+    or_trouble(list, expression, trouble)
+}
+
+fn carries(record: &Value, field: &str) -> bool {
+    !matches!(record.get(field), None | Some(Value::Null))
+}
+
+fn grade(tool: &Tool, records: Option<&[Value]>) -> Grade {
+    let Some(records) = records else { return Grade::Sufficient };
+    let complete =
+        records.iter().filter(|record| tool.result.required_fields.iter().all(|field| carries(record, field)));
+    if u64::try_from(complete.count()).unwrap_or(u64::MAX) >= tool.result.min_records {
+        Grade::Sufficient
+    } else {
+        Grade::Partial
+    }
+}
+
+fn gaps(tool: &Tool, records: Option<&[Value]>) -> Vec<(Value, String)> {
+    let missing = |record| tool.result.wanted_fields.iter().filter(move |field| !carries(record, field));
+    records
+        .unwrap_or_default()
+        .iter()
+        .flat_map(|record| missing(record).map(|field| (gain::record_key(record, &tool.result.key), field.clone())))
+        .collect()
+}
+
+fn covered(key: &SymbolKey, call: &Call, scope: &ResultScope<'_>, trouble: &mut Option<String>) -> Option<Covered> {
+    match (&call.tool.coverage, &call.asked) {
+        (Some(Coverage::Range { .. }), Some(crate::call::Asked::Range { target, from, to })) => {
+            Some(Covered::Range { target: *target, from: *from, to: *to })
+        }
+        (Some(Coverage::Cursor { next, .. }), _) => {
+            let next = or_trouble(next.evaluate(scope), next, trouble)?;
+            let page = match next {
+                Value::Null => None,
+                page => gain::page(key, call.tool_symbol, page),
+            };
+            Some(Covered::Next(page))
+        }
+        _ => None,
+    }
+}
