@@ -1,4 +1,6 @@
 //! The pure heart of callgate: policy model, identity, detectors, budgets, task state, decisions.
+//!
+//! No clock, no I/O, no randomness, no Python: time is an argument, state is a value, a decision is a function.
 #![cfg_attr(
     not(test),
     deny(
@@ -11,4 +13,31 @@
 )]
 
 pub mod batch;
+mod budget;
+mod call;
+pub mod compile;
+mod decide;
+mod detect;
+pub mod expression;
+mod gain;
+mod identify;
+mod incident;
 pub mod model;
+mod observe;
+mod outcome;
+pub mod policy;
+mod reason;
+pub mod replay;
+pub mod reply;
+mod round;
+mod snapshot;
+mod task;
+pub mod trace;
+mod verdict;
+
+pub use call::{Call, Request};
+pub use outcome::{Outcome, Reported};
+pub use reason::Reason;
+pub use snapshot::SnapshotError;
+pub use task::{Event, Task};
+pub use verdict::{reason_name, Action, Assessment, Evidence, ExitDecision, Finding, Grade, Next, Note, Stop, Verdict};

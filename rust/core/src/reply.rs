@@ -1,0 +1,213 @@
+//! The words: what a model reads instead of a result, and beside one. Short: what happened, why repeating will not help,
+//! what to do instead.
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use callgate_value::{to_json, Map, Value};
+
+use crate::call::Call;
+use crate::detect::Remark;
+use crate::verdict::{Action, Evidence, Finding, Note, Verdict};
+use crate::Reason;
+
+fn fact<'a>(evidence: &'a Evidence, name: &str) -> Option<&'a Value> {
+    evidence.iter().find(|(have, _)| *have == name).map(|(_, value)| value)
+}
+
+fn shown(evidence: &Evidence, name: &str) -> String {
+    match fact(evidence, name) {
+        Some(Value::Str(text)) => text.to_lossy().into_owned(),
+        Some(value) => to_json(value),
+        None => "?".to_owned(),
+    }
+}
+
+/// What happened.
+fn happened(reason: Reason, tool: &str, evidence: &Evidence) -> String {
+    let count = || shown(evidence, "count");
+    let used = || format!("{} of {} used", shown(evidence, "used"), shown(evidence, "limit"));
+    match reason {
+        Reason::Stopped => {
+            format!("this task was stopped earlier ({}); no further tool calls run", shown(evidence, "stopped_by"))
+        }
+        Reason::BadCallId => "this call id is in use by another call".to_owned(),
+        Reason::UnknownTool => match fact(evidence, "nearest") {
+            Some(near) => format!("there is no tool `{tool}`; the nearest is `{}`", near.as_str().unwrap_or("?")),
+            None => format!("there is no tool `{tool}`"),
+        },
+        Reason::InvalidArguments => format!("`{tool}` cannot take these arguments; they have failed {} times", count()),
+        Reason::Denied => format!("this call of `{tool}` was denied"),
+        Reason::BudgetSteps => format!("the step budget is used up ({})", used()),
+        Reason::BudgetToolCalls => format!("the budget of tool calls is used up ({})", used()),
+        Reason::BudgetReserved => "the tool calls that are left are reserved for other tools".to_owned(),
+        Reason::BudgetCallsPerTool => format!("the calls of `{tool}` are used up ({})", used()),
+        Reason::BudgetCallsPerGroup => {
+            format!("the calls of the group `{}` are used up ({})", shown(evidence, "group"), used())
+        }
+        Reason::BudgetRetries => format!("the retry budget is used up ({})", used()),
+        Reason::BudgetTokens => format!("the token budget is used up ({})", used()),
+        Reason::BudgetCost => format!("the cost budget is used up ({})", used()),
+        Reason::BudgetTime => {
+            format!("the time is used up ({} s of {} s)", shown(evidence, "used"), shown(evidence, "limit"))
+        }
+        Reason::BudgetDepth => "no further agents may be started below this one".to_owned(),
+        Reason::DuplicateEffect => format!("`{tool}` was already done with these arguments"),
+        Reason::AmbiguousEffect => format!("an earlier `{tool}` ended without telling whether it took effect"),
+        Reason::DuplicateInBatch => "the same call stands earlier in this turn; its answer serves both".to_owned(),
+        Reason::ExactRepeat => format!("this exact call of `{tool}` has returned the same result {} times", count()),
+        Reason::Consecutive => format!("this exact call of `{tool}` was made {} times in a row", count()),
+        Reason::Frequency => format!("this exact call of `{tool}` came {} times lately", count()),
+        Reason::Cycle => format!(
+            "the last calls go round: {} laps of the same {} call(s) with the same results",
+            shown(evidence, "laps"),
+            shown(evidence, "period")
+        ),
+        Reason::Oscillation => format!(
+            "`{tool}` was called with slightly different arguments {} times and returned what is known",
+            count()
+        ),
+        Reason::SameError => format!("`{tool}` has failed in the same way {} times", count()),
+        Reason::SameResult => format!("`{tool}` has returned the same result for {} different calls", count()),
+        Reason::NoGain => format!("{} calls in a row brought nothing new", count()),
+        Reason::EmptyStreak => format!("`{tool}` has returned nothing {} times in a row", count()),
+        Reason::StateOscillation => format!("what `{tool}` changes has returned to an earlier state {} times", count()),
+        Reason::TransferStreak => format!("control was handed on {} times without work in between", count()),
+        Reason::TransferCycle => "control goes round between the same agents".to_owned(),
+        Reason::StaleWait => match fact(evidence, "min_interval") {
+            Some(pause) => format!("`{tool}` may be polled every {} s", to_json(pause)),
+            None => format!("`{tool}` has given the same answer {} times", count()),
+        },
+        Reason::LowDiversity => format!("only {} of the last calls differ", shown(evidence, "distinct_share")),
+        Reason::Rule => format!("a rule of the policy applies to `{tool}`"),
+        Reason::PolicyError => match fact(evidence, "error") {
+            Some(error) => format!("an expression of the policy failed: {}", error.as_str().unwrap_or("?")),
+            None => "an expression of the policy failed".to_owned(),
+        },
+    }
+}
+
+/// What to do instead.
+fn advice(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Stopped | Reason::BudgetSteps | Reason::BudgetToolCalls | Reason::BudgetTokens | Reason::BudgetCost => {
+            "Answer with what you have, and say what is missing."
+        }
+        Reason::BudgetTime | Reason::BudgetReserved => "Answer with what you have, and say what is missing.",
+        Reason::BudgetCallsPerTool | Reason::BudgetCallsPerGroup => "Use another tool, or answer with what you have.",
+        Reason::BudgetRetries => "Do not try this again; take another way.",
+        Reason::BudgetDepth => "Do the work yourself.",
+        Reason::BadCallId => "Give every call an id of its own.",
+        Reason::UnknownTool => "Use one of the tools that you were given.",
+        Reason::InvalidArguments => "Read the tool's parameters and change the arguments.",
+        Reason::Denied => "Do not ask for it again; take another way, or ask the person what they want.",
+        Reason::DuplicateEffect => "It has happened; carry on.",
+        Reason::AmbiguousEffect => "Find out whether it took effect before doing it again.",
+        Reason::DuplicateInBatch => "One call is enough.",
+        Reason::ExactRepeat | Reason::Consecutive | Reason::Frequency | Reason::LowDiversity => {
+            "Calling it again will not tell you more. Use the result, change something first, or take another way."
+        }
+        Reason::Cycle => "Going round again will not change anything. Use what you know, or take another way.",
+        Reason::Oscillation | Reason::NoGain => {
+            "Rewording will not bring more. Use what you know, or take another source."
+        }
+        Reason::SameError => "Other arguments do not help. Deal with the cause, or take another way.",
+        Reason::SameResult => "Other arguments give the same. Use the result, or take another way.",
+        Reason::EmptyStreak => "There is nothing to be found here. Take another source, or say that it was not found.",
+        Reason::StateOscillation => "You are undoing your own changes. Decide on one state and check it.",
+        Reason::TransferStreak | Reason::TransferCycle => "Do the work, or answer with what you have.",
+        Reason::StaleWait => "Do something else meanwhile, or report that it does not move.",
+        Reason::Rule | Reason::PolicyError => "Take another way.",
+    }
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let mut sentence: String = letters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
+    sentence.push_str(letters.as_str());
+    if !sentence.ends_with('.') {
+        sentence.push('.');
+    }
+    sentence
+}
+
+fn worded(reason: Reason, tool: &str, evidence: &Evidence, own: Option<&str>) -> String {
+    let mut text = own.map_or_else(|| sentence(&happened(reason, tool, evidence)), sentence);
+    let _ = write!(text, " {}", advice(reason));
+    text
+}
+
+/// The sentence of a finding, without advice.
+#[must_use]
+pub fn explain(finding: &Finding, tool: &str) -> String {
+    finding.message.clone().unwrap_or_else(|| happened(finding.reason, tool, &finding.evidence))
+}
+
+/// What the model reads instead of a result: a JSON object `{success, code, retryable, data, message}`. None where the
+/// call runs.
+#[must_use]
+pub fn reply(verdict: &Verdict) -> Option<String> {
+    if verdict.action == Action::Allow {
+        return None;
+    }
+    let finding = verdict.decisive()?;
+    let reasons = verdict.findings.iter().map(|finding| Value::from(finding.name().as_str())).collect();
+    let code = finding.code.as_deref().unwrap_or_else(|| finding.reason.code());
+    let mut data: Vec<(callgate_value::Text, Value)> = vec![("reasons".into(), Value::List(reasons))];
+    data.extend(finding.evidence.iter().map(|(name, value)| ((*name).into(), value.clone())));
+    if let Some(seconds) = finding.retry_after {
+        data.push(("retry_after".into(), Value::Float(seconds)));
+    }
+    if let Some(first) = &verdict.reuse_of {
+        data.push(("same_as".into(), Value::from(&**first)));
+    }
+    if let Some((result, age)) = &verdict.reused {
+        data.push(("result".into(), (**result).clone()));
+        data.push(("age_seconds".into(), Value::Float(*age)));
+    }
+    let mut message = worded(finding.reason, &verdict.tool, &finding.evidence, finding.message.as_deref());
+    match verdict.action {
+        Action::Stop => message.push_str(" The task ends here."),
+        Action::Reuse if verdict.reused.is_some() => message.push_str(" This is the earlier result."),
+        Action::Ask => message.push_str(" A person has to decide."),
+        _ => {}
+    }
+    let fields = vec![
+        ("success".into(), Value::Bool(verdict.action == Action::Reuse)),
+        ("code".into(), Value::from(code)),
+        ("retryable".into(), Value::Bool(finding.retry_after.is_some())),
+        ("data".into(), Map::new(data).map_or(Value::Null, Value::Map)),
+        ("message".into(), Value::from(message.as_str())),
+    ];
+    Map::new(fields).ok().map(|map| to_json(&Value::Map(map)))
+}
+
+pub(crate) fn note(remark: Remark) -> Note {
+    let message = worded(remark.reason, &remark.tool, &remark.evidence, None);
+    Note { reason: remark.reason, rule: None, call_id: remark.call_id, message, evidence: remark.evidence }
+}
+
+pub(crate) fn note_of_finding(finding: &Finding, call: &Call, call_id: &Arc<str>) -> Note {
+    let message = worded(finding.reason, &call.tool.name, &finding.evidence, finding.message.as_deref());
+    Note {
+        reason: finding.reason,
+        rule: finding.rule.clone(),
+        call_id: Arc::clone(call_id),
+        message,
+        evidence: finding.evidence.clone(),
+    }
+}
+
+pub(crate) fn note_of_error(error: &str, call_id: &Arc<str>) -> Note {
+    let evidence = vec![("error", Value::from(error))];
+    let message = worded(Reason::PolicyError, "", &evidence, None);
+    Note { reason: Reason::PolicyError, rule: None, call_id: Arc::clone(call_id), message, evidence }
+}
+
+pub(crate) fn note_of_share(reason: Reason, used: f64, limit: f64, call_id: &Arc<str>) -> Note {
+    let name = reason.name().trim_start_matches("budget_").replace('_', " ");
+    let percent = if limit > 0.0 { (used / limit * 100.0).floor() } else { 100.0 };
+    let message =
+        format!("{percent} % of the {name} budget is used ({used} of {limit}). Bring the task to an end in time.");
+    let evidence = vec![("used", Value::Float(used)), ("limit", Value::Float(limit))];
+    Note { reason, rule: None, call_id: Arc::clone(call_id), message, evidence }
+}
