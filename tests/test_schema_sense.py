@@ -125,7 +125,11 @@ def test_every_code_has_its_page_and_stands_in_the_index(root: Path) -> None:
         assert f"| [{code}](diagnostics/{code}.md) | {name} |" in index
 
 
-@pytest.mark.parametrize("code", [code for code, _ in _core.codes()])
+# What only shows once a policy meets its manifests; `test_compile.py` has those.
+COMPILED = ("CG421", "CG901")
+
+
+@pytest.mark.parametrize("code", [code for code, _ in _core.codes() if code not in COMPILED])
 def test_the_wrong_example_of_a_page_has_that_fault_and_the_right_one_none(root: Path, code: str) -> None:
     page = (root / "docs" / "diagnostics" / f"{code}.md").read_text(encoding="utf-8")
     found = {}

@@ -82,4 +82,9 @@ codes! {
     SENSELESS_VALUE = "CG419" "senseless-value";
     /// A name that is listed here but not where it would have to be declared.
     UNDECLARED_FIELD = "CG420" "undeclared-field";
+    /// A name of a tool or group that no manifest in force has.
+    UNDECLARED_NAME = "CG421" "undeclared-name";
+
+    /// A key or expression that the language has and this release does not act upon yet.
+    NOT_YET = "CG901" "not-yet";
 }

@@ -1,0 +1,134 @@
+//! From the resolved documents to the policy that decisions read. All faults of all documents in one run.
+use std::sync::Arc;
+
+use callgate_value::{canonical_json, Digest, Map, Value};
+use rustc_hash::FxHashMap;
+
+use crate::expression::Expression;
+use crate::model::cel::Cel;
+use crate::model::{self, codes, Fault, GuardPolicy, Pointer, Segment, Severity, Stage, ToolManifest};
+use crate::policy::Policy;
+
+mod budgets;
+mod detectors;
+mod spec;
+mod tools;
+
+/// A manifest to compile: the whole document, and the name that the policy calls it by.
+#[derive(Clone, Debug)]
+pub struct ManifestDocument {
+    /// Its name.
+    pub name: String,
+    /// The document, envelope included.
+    pub document: Value,
+}
+
+/// Which of the documents a fault is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The resolved policy.
+    Policy,
+    /// The manifest at this position.
+    Manifest(usize),
+}
+
+/// A fault and the document that it is in.
+#[derive(Clone, Debug)]
+pub struct Located {
+    /// The document.
+    pub place: Place,
+    /// The fault.
+    pub fault: Fault,
+}
+
+/// What is found wrong while compiling.
+#[derive(Default)]
+pub(crate) struct Faults {
+    found: Vec<Located>,
+}
+
+impl Faults {
+    pub(crate) fn add(&mut self, place: Place, fault: Fault) {
+        self.found.push(Located { place, fault });
+    }
+
+    fn has_errors(&self) -> bool {
+        self.found.iter().any(|located| located.fault.severity == Severity::Error)
+    }
+
+    /// The expression, or a fault that says that it is more than is supported so far.
+    pub(crate) fn expression(&mut self, place: Place, at: &Pointer, cel: &Cel) -> Option<Expression> {
+        let expression = Expression::field_path(cel.as_str());
+        if expression.is_none() {
+            let message = "only a plain field path such as `result.items` is supported here so far";
+            let hint = "CEL beyond field paths is not evaluated yet, so the expression would have no effect";
+            self.add(place, Fault::value(codes::NOT_YET, at.clone(), message).hint(hint));
+        }
+        expression
+    }
+
+    /// A key that the language has and the engine does not have yet.
+    pub(crate) fn not_yet(&mut self, place: Place, at: &Pointer, what: &str) {
+        let message = format!("{what} is not supported yet");
+        let hint = "leave it out for now: it would have no effect, and that would be worse than an error";
+        self.add(place, Fault::key(codes::NOT_YET, at.clone(), message).hint(hint));
+    }
+}
+
+/// The place of keys under the document's root.
+pub(crate) fn at(keys: &[&str]) -> Pointer {
+    Pointer(keys.iter().map(|key| Segment::Key((*key).to_owned())).collect())
+}
+
+/// Compiles a resolved policy (the whole `GuardPolicy` document with what it extends merged into `spec`) against the
+/// manifests that are in force.
+///
+/// The policy comes back only if no fault is an error; warnings come along.
+#[must_use]
+pub fn compile(document: &Value, manifests: &[ManifestDocument]) -> (Option<Policy>, Vec<Located>) {
+    let mut faults = Faults::default();
+    let (policy, found) = model::read::<GuardPolicy>(document, Stage::Resolved);
+    for fault in found {
+        faults.add(Place::Policy, fault);
+    }
+    let mut read = Vec::with_capacity(manifests.len());
+    for (position, manifest) in manifests.iter().enumerate() {
+        let (document, found) = model::read::<ToolManifest>(&manifest.document, Stage::Layer);
+        for fault in found {
+            faults.add(Place::Manifest(position), fault);
+        }
+        read.extend(document.map(|document| (position, document)));
+    }
+    let Some(policy) = policy.filter(|_| !faults.has_errors()) else { return (None, faults.found) };
+    let thresholds = detectors::Thresholds::of(document, &policy.spec, &mut faults);
+    let mut tools = FxHashMap::default();
+    for (position, manifest) in &read {
+        tools::compile(*position, &manifest.spec, &thresholds, &mut tools, &mut faults);
+    }
+    spec::check_names(&policy.spec, &tools, &mut faults);
+    let digest = digest(document, manifests);
+    let compiled = spec::compile(&policy, tools, &thresholds, digest, &mut faults);
+    let compiled = (!faults.has_errors()).then_some(compiled);
+    (compiled, faults.found)
+}
+
+/// SHA-256 of the canonical JSON of `{"manifests": {name: spec}, "spec": spec}`, in hex: what decides, and nothing else.
+fn digest(document: &Value, manifests: &[ManifestDocument]) -> String {
+    let spec = |document: &Value| document.get("spec").cloned().unwrap_or(Value::Null);
+    let mut seen: Vec<(callgate_value::Text, Value)> = Vec::with_capacity(manifests.len());
+    for manifest in manifests {
+        seen.retain(|(name, _)| name.as_str() != Some(&manifest.name));
+        seen.push((manifest.name.as_str().into(), spec(&manifest.document)));
+    }
+    let manifests = Map::new(seen).map_or(Value::Null, Value::Map);
+    let whole = Map::new(vec![("manifests".into(), manifests), ("spec".into(), spec(document))]);
+    let text = whole.ok().and_then(|whole| canonical_json(&Value::Map(whole)).ok()).unwrap_or_default();
+    Digest::of(text.as_bytes()).to_hex()
+}
+
+pub(crate) type Tools = FxHashMap<String, crate::policy::ToolEntry>;
+
+/// A text that many share.
+pub(crate) fn shared(text: &str) -> Arc<str> {
+    text.into()
+}

@@ -1,0 +1,153 @@
+//! `GuardPolicy`: everything but detectors and tools.
+use std::sync::Arc;
+
+use callgate_value::{Map, Value};
+
+use super::detectors::Thresholds;
+use super::{at, budgets, shared, Faults, Place, Tools};
+use crate::model::policy::{self as written, OnError, OnStop, Permission, PolicySpec, ResetPart, RuleAction};
+use crate::model::{codes, Fault, GuardPolicy};
+use crate::policy::{Ladder, Mode, Phase, Policy, Resets, Rule};
+use crate::verdict::Action;
+
+/// Names that a policy gives and no manifest has.
+pub(crate) fn check_names(spec: &PolicySpec, tools: &Tools, faults: &mut Faults) {
+    let limited = spec.budgets.as_ref().and_then(|budgets| budgets.calls_per_tool.as_ref());
+    for (name, _) in limited.into_iter().flat_map(|limits| limits.iter()) {
+        if name != "*" && !tools.contains_key(name) && !tools.is_empty() {
+            let pointer = at(&["spec", "budgets", "calls_per_tool", name]);
+            let message = format!("`{name}` is no tool of the manifests in force");
+            faults.add(Place::Policy, Fault::key(codes::UNDECLARED_NAME, pointer, message).warning());
+        }
+    }
+}
+
+pub(crate) fn compile(
+    document: &GuardPolicy,
+    tools: Tools,
+    thresholds: &Thresholds,
+    digest: String,
+    faults: &mut Faults,
+) -> Policy {
+    let spec = &document.spec;
+    if !tools.is_empty() {
+        let is_known = |name: &str| {
+            tools.contains_key(name)
+                || tools.values().any(|entry| entry.base.groups.iter().any(|group| **group == *name))
+        };
+        thresholds.check_names(is_known, faults);
+    }
+    if spec.needs.as_ref().is_some_and(|needs| !needs.is_empty()) {
+        faults.not_yet(Place::Policy, &at(&["spec", "needs"]), "what a task needs");
+    }
+    if spec.fallback.is_some() {
+        faults.not_yet(Place::Policy, &at(&["spec", "fallback"]), "a fallback");
+    }
+    if spec.parameters.as_ref().is_some_and(|parameters| !parameters.is_empty()) {
+        faults.not_yet(Place::Policy, &at(&["spec", "parameters"]), "a parameter set by bindings");
+    }
+    let ladder = spec.ladder.as_ref();
+    let count = |value: Option<crate::model::numbers::Count>, default| value.map_or(default, |count| count.get());
+    let resets = spec.resets.as_ref();
+    Policy {
+        name: document.metadata.name.as_str().to_owned(),
+        revision: document.metadata.revision.as_ref().map(|it| it.as_str().to_owned()).unwrap_or_default(),
+        digest,
+        mode: match spec.mode {
+            None | Some(written::Mode::Enforce) => Mode::Enforce,
+            Some(written::Mode::Warn) => Mode::Warn,
+            Some(written::Mode::Audit) => Mode::Audit,
+        },
+        refuse_undeclared: spec.undeclared_tools == Some(Permission::Refuse),
+        on_error_allow_reads: match &spec.on_error {
+            None => false,
+            Some(OnError::Always(permission)) => *permission == Permission::Allow,
+            Some(OnError::ByEffect(by)) => by.reads == Some(Permission::Allow),
+        },
+        final_answer: spec.on_stop != Some(OnStop::End),
+        window: thresholds.window,
+        cycle: thresholds.general.cycle,
+        transfer_cycle: thresholds.general.transfer_cycle,
+        undeclared: Arc::new(thresholds.general.blind()),
+        budgets: budgets::compile(spec.budgets.as_ref(), spec.time.as_ref(), faults),
+        ladder: Ladder {
+            reuse_reads: count(ladder.and_then(|it| it.reuse_reads), 2),
+            stop_after_refusals: count(ladder.and_then(|it| it.stop_after_refusals), 2),
+            deterministic_stop_after: count(ladder.and_then(|it| it.deterministic_stop_after), 1),
+        },
+        on_user_turn: parts(resets.and_then(|it| it.user_turn.as_ref())),
+        on_compaction: parts(resets.and_then(|it| it.compaction.as_ref())),
+        rules: rules(spec, &tools, faults),
+        params: Value::Map(Map::default()),
+        constants: constants(spec),
+        variables: variables(spec, faults),
+        tools,
+    }
+}
+
+fn parts(written: Option<&Vec<ResetPart>>) -> Resets {
+    let mut resets = Resets::default();
+    for part in written.into_iter().flatten() {
+        match part {
+            ResetPart::Repeats => resets.repeats = true,
+            ResetPart::Errors => resets.errors = true,
+            ResetPart::Results => resets.results = true,
+            ResetPart::Gain => resets.gain = true,
+            ResetPart::Incidents => resets.incidents = true,
+        }
+    }
+    resets
+}
+
+fn constants(spec: &PolicySpec) -> Value {
+    let entries = spec.constants.iter().flat_map(|constants| constants.iter());
+    let entries = entries.map(|(name, value)| (name.into(), value.0.clone())).collect();
+    Map::new(entries).map_or(Value::Null, Value::Map)
+}
+
+fn variables(spec: &PolicySpec, faults: &mut Faults) -> Vec<(Arc<str>, crate::expression::Expression)> {
+    let entries = spec.variables.iter().flat_map(|variables| variables.iter());
+    entries
+        .filter_map(|(name, cel)| {
+            let expression = faults.expression(Place::Policy, &at(&["spec", "variables", name]), cel)?;
+            Some((shared(name), expression))
+        })
+        .collect()
+}
+
+fn rules(spec: &PolicySpec, tools: &Tools, faults: &mut Faults) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for (index, rule) in spec.rules.iter().flatten().enumerate() {
+        let place = at(&["spec", "rules"]).index(index);
+        if rule.phase == Some(written::Phase::Observe) {
+            faults.not_yet(Place::Policy, &place.key("phase"), "a rule of phase `observe`");
+            continue;
+        }
+        for (position, name) in rule.tools.iter().flatten().enumerate() {
+            if !tools.contains_key(name.as_str()) && !tools.is_empty() {
+                let message = format!("`{}` is no tool of the manifests in force", name.as_str());
+                let pointer = place.key("tools").index(position);
+                faults.add(Place::Policy, Fault::value(codes::UNDECLARED_NAME, pointer, message).warning());
+            }
+        }
+        let when = rule.when.as_ref().and_then(|when| faults.expression(Place::Policy, &place.key("when"), when));
+        let message = rule.message.as_ref().and_then(|it| faults.expression(Place::Policy, &place.key("message"), it));
+        let Some(when) = when else { continue };
+        rules.push(Rule {
+            id: shared(rule.id.as_str()),
+            phase: Phase::Admit,
+            tools: rule.tools.iter().flatten().map(|name| name.as_str().to_owned()).collect(),
+            when,
+            action: match rule.action {
+                Some(RuleAction::Ask) => Some(Action::Ask),
+                Some(RuleAction::Refuse) => Some(Action::Refuse),
+                Some(RuleAction::Stop) => Some(Action::Stop),
+                Some(RuleAction::Note | RuleAction::Retry | RuleAction::Exit) | None => None,
+            },
+            exit: false,
+            code: rule.code.as_ref().map(|code| shared(code.as_str())),
+            message,
+        });
+    }
+    rules
+}

@@ -1,0 +1,242 @@
+//! `ToolManifest`: each tool, and each form of it, as decisions read it.
+use std::sync::Arc;
+
+use callgate_value::Value;
+use regex::Regex;
+
+use super::detectors::Thresholds;
+use super::{shared, Faults, Place, Tools};
+use crate::expression::Expression;
+use crate::model::cel::Cel;
+use crate::model::manifest as written;
+use crate::model::texts::Name;
+use crate::model::{codes, Fault, Pointer};
+use crate::policy::{
+    Coverage, Effect, ErrorClass, ErrorRule, Identity, ResultContract, Retry, Tool, ToolEntry, Trim, Waiting,
+};
+
+/// `max_stale`, where it is left out.
+const MAX_STALE: f64 = 600.0;
+/// `cache.ttl`, where it is left out.
+const CACHE_TTL: f64 = 300.0;
+
+/// Compiles the tools of a manifest into `tools`.
+pub(crate) fn compile(
+    position: usize,
+    spec: &written::ManifestSpec,
+    thresholds: &Thresholds,
+    tools: &mut Tools,
+    faults: &mut Faults,
+) {
+    let place = Place::Manifest(position);
+    for (name, tool) in spec.tools.iter().flat_map(|tools| tools.iter()) {
+        let at = super::at(&["spec", "tools", name]);
+        if tools.contains_key(name) {
+            let message = format!("the tool `{name}` is declared by another manifest in force too");
+            faults.add(place, Fault::key(codes::DUPLICATE_ID, at.clone(), message));
+        }
+        let base = Arc::new(one(place, &at, name, tool, thresholds, faults));
+        let undecided = Arc::new(Tool { effect: Effect::Unknown, ..(*base).clone() });
+        let mut forms = Vec::new();
+        for (index, form) in tool.forms.iter().flatten().enumerate() {
+            let at = at.key("forms").index(index);
+            let when = form.when.as_ref().and_then(|when| faults.expression(place, &at.key("when"), when));
+            let as_form = tool.in_form(form);
+            forms.push((when, Arc::new(one(place, &at, name, &as_form, thresholds, faults))));
+        }
+        tools.insert(name.to_owned(), ToolEntry { base, undecided, forms });
+    }
+}
+
+/// Tags of the world as numbers: FNV-1a of the name, 32 bits (Fowler, Noll, Vo). The same in every manifest and policy, so
+/// that a snapshot stays true; should two of a policy's few tags ever collide, a write ends a run too many.
+fn tags(names: Option<&Vec<Name>>) -> Box<[u32]> {
+    let number = |name: &str| {
+        name.bytes().fold(0x811C_9DC5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    };
+    names.into_iter().flatten().map(|name| number(name.as_str())).collect()
+}
+
+fn names(list: Option<&Vec<Name>>) -> Vec<String> {
+    list.into_iter().flatten().map(|name| name.as_str().to_owned()).collect()
+}
+
+fn one(
+    place: Place,
+    at: &Pointer,
+    name: &str,
+    tool: &written::Tool,
+    thresholds: &Thresholds,
+    faults: &mut Faults,
+) -> Tool {
+    let effect = effect(tool.effect.unwrap_or(written::Effect::Unknown));
+    let groups: Vec<Arc<str>> = tool.groups.iter().flatten().map(|group| shared(group.as_str())).collect();
+    if tool.parameters.is_some() {
+        let message = "arguments are not checked against `parameters` yet";
+        faults.add(place, Fault::key(codes::NOT_YET, at.key("parameters"), message).warning());
+    }
+    if tool.breaker.is_some() {
+        faults.not_yet(place, &at.key("breaker"), "a breaker");
+    }
+    if tool.idempotency.is_some() {
+        faults.not_yet(place, &at.key("idempotency"), "a ledger of effects");
+    }
+    if tool.verify.is_some() {
+        faults.not_yet(place, &at.key("verify"), "verifying an effect");
+    }
+    Tool {
+        name: shared(name),
+        declared: true,
+        effect,
+        idempotent: tool.idempotent.unwrap_or(effect == Effect::Read),
+        detectors: thresholds.for_tool(name, &groups),
+        groups,
+        reads: tags(tool.reads.as_ref()),
+        touches: tags(tool.touches.as_ref()),
+        identity: tool.identity.as_ref().map(|it| identity(place, at, it, faults)).unwrap_or_default(),
+        result: result(place, &at.key("result"), tool.result.as_ref(), faults),
+        waiting: tool.waiting.as_ref().and_then(waiting),
+        coverage: tool.coverage.as_ref().and_then(|it| coverage(place, &at.key("coverage"), it, faults)),
+        transfer: tool.transfer.unwrap_or(false),
+        errors: errors(place, &at.key("errors"), tool.errors.as_ref(), faults),
+        retry: tool.retry.as_ref().map(retry),
+        timeout: tool.timeout.map(|timeout| timeout.seconds()),
+        cache_ttl: tool.cache.as_ref().and_then(|cache| cache.ttl).map_or(CACHE_TTL, |ttl| ttl.seconds()),
+    }
+}
+
+fn effect(written: written::Effect) -> Effect {
+    match written {
+        written::Effect::Read => Effect::Read,
+        written::Effect::Write => Effect::Write,
+        written::Effect::External => Effect::External,
+        written::Effect::Ui => Effect::Ui,
+        written::Effect::Control => Effect::Control,
+        written::Effect::Unknown => Effect::Unknown,
+    }
+}
+
+fn class(written: written::ErrorClass) -> ErrorClass {
+    match written {
+        written::ErrorClass::Transient => ErrorClass::Transient,
+        written::ErrorClass::Permanent => ErrorClass::Permanent,
+        written::ErrorClass::Ambiguous => ErrorClass::Ambiguous,
+        written::ErrorClass::Format => ErrorClass::Format,
+        written::ErrorClass::Denied => ErrorClass::Denied,
+    }
+}
+
+fn identity(place: Place, at: &Pointer, it: &written::Identity, faults: &mut Faults) -> Identity {
+    let at = at.key("identity");
+    Identity {
+        ignore: names(it.ignore.as_ref()),
+        trim: match &it.trim {
+            None | Some(written::Trim::All(false)) => Trim::None,
+            Some(written::Trim::All(true)) => Trim::All,
+            Some(written::Trim::Arguments(list)) => Trim::Names(names(Some(list))),
+        },
+        casefold: names(it.casefold.as_ref()),
+        paths: names(it.paths.as_ref()),
+        unordered: names(it.unordered.as_ref()),
+        defaults: it
+            .defaults
+            .iter()
+            .flat_map(|defaults| defaults.iter())
+            .map(|(name, value)| (name.to_owned(), value.0.clone()))
+            .collect::<Vec<(String, Value)>>(),
+        target: names(it.target.as_ref()),
+        group: it.group.as_ref().and_then(|group| faults.expression(place, &at.key("group"), group)),
+    }
+}
+
+fn result(
+    place: Place,
+    at: &Pointer,
+    written: Option<&written::ResultContract>,
+    faults: &mut Faults,
+) -> ResultContract {
+    let Some(it) = written else { return ResultContract { min_records: 1, ..ResultContract::default() } };
+    let mut expression = |key: &str, cel: Option<&Cel>| -> Option<Expression> {
+        cel.and_then(|cel| faults.expression(place, &at.key(key), cel))
+    };
+    ResultContract {
+        failed_when: expression("failed_when", it.failed_when.as_ref()),
+        empty_when: expression("empty_when", it.empty_when.as_ref()),
+        records: expression("records", it.records.as_ref()),
+        key: names(it.key.as_ref()),
+        required_fields: names(it.required_fields.as_ref()),
+        wanted_fields: names(it.wanted_fields.as_ref()),
+        min_records: it.min_records.map_or(1, |records| records.get()),
+        ignore: names(it.ignore.as_ref()),
+        // the reader has refused patterns that do not compile
+        ignore_text: it.ignore_text.iter().flatten().filter_map(|pattern| Regex::new(pattern.as_str()).ok()).collect(),
+        version: expression("version", it.version.as_ref()),
+        state: expression("state", it.state.as_ref()),
+    }
+}
+
+fn waiting(written: &written::Waiting) -> Option<Waiting> {
+    match written {
+        written::Waiting::Flag(false) => None,
+        written::Waiting::Flag(true) => {
+            Some(Waiting { max_unchanged: None, max_stale: Some(MAX_STALE), min_interval: None })
+        }
+        written::Waiting::Poll(poll) => Some(Waiting {
+            max_unchanged: poll.max_unchanged.as_ref().and_then(|limit| limit.value()).map(|count| count.get()),
+            max_stale: match &poll.max_stale {
+                None => Some(MAX_STALE),
+                Some(limit) => limit.value().map(|duration| duration.seconds()),
+            },
+            min_interval: poll.min_interval.map(|duration| duration.seconds()),
+        }),
+    }
+}
+
+fn coverage(place: Place, at: &Pointer, it: &written::Coverage, faults: &mut Faults) -> Option<Coverage> {
+    let mut expression = |key: &str, cel: Option<&Cel>| cel.and_then(|cel| faults.expression(place, &at.key(key), cel));
+    if let (Some(cursor), Some(next)) = (&it.cursor, &it.next) {
+        let (cursor, next) = (expression("cursor", Some(cursor)), expression("next", Some(next)));
+        return Some(Coverage::Cursor { cursor: cursor?, next: next? });
+    }
+    Some(Coverage::Range {
+        target: expression("target", it.target.as_ref()),
+        offset: expression("offset", it.offset.as_ref()),
+        length: expression("length", it.length.as_ref()),
+    })
+}
+
+fn errors(
+    place: Place,
+    at: &Pointer,
+    written: Option<&Vec<written::ErrorRule>>,
+    faults: &mut Faults,
+) -> Vec<ErrorRule> {
+    let mut rules = Vec::new();
+    for (index, rule) in written.into_iter().flatten().enumerate() {
+        let when = match &rule.when {
+            None => None,
+            Some(when) => match faults.expression(place, &at.index(index).key("when"), when) {
+                None => continue,
+                some => some,
+            },
+        };
+        let kind = rule.r#type.as_ref().map(|kind| shared(kind.as_str()));
+        rules.push(ErrorRule { when, class: class(rule.class), kind });
+    }
+    rules
+}
+
+fn retry(written: &written::Retry) -> Retry {
+    let backoff = written.backoff.as_ref();
+    let seconds = |value: Option<crate::model::times::Duration>, default| value.map_or(default, |it| it.seconds());
+    Retry {
+        classes: match &written.classes {
+            Some(classes) => classes.iter().map(|it| class(*it)).collect(),
+            None => vec![ErrorClass::Transient],
+        },
+        max: written.max.map_or(3, |max| max.get()),
+        initial: seconds(backoff.and_then(|it| it.initial), 1.0),
+        factor: backoff.and_then(|it| it.factor).map_or(2.0, |factor| factor.0),
+        longest: seconds(backoff.and_then(|it| it.max), 60.0),
+    }
+}
