@@ -1,5 +1,33 @@
 """Callgate guards an agent's tool calls with policies written as code."""
 
-from callgate._core import ArgumentError, canonical_json, fingerprint
+from callgate._core import (
+    ArgumentError,
+    Assessment,
+    Note,
+    SnapshotError,
+    Stop,
+    UnknownCallError,
+    Verdict,
+    canonical_json,
+    fingerprint,
+)
+from callgate.runtime.errors import PolicyError, SpawnError
+from callgate.runtime.gate import Gate
+from callgate.runtime.task import MISSING, Task
 
-__all__ = ["ArgumentError", "canonical_json", "fingerprint"]
+__all__ = [
+    "MISSING",
+    "ArgumentError",
+    "Assessment",
+    "Gate",
+    "Note",
+    "PolicyError",
+    "SnapshotError",
+    "SpawnError",
+    "Stop",
+    "Task",
+    "UnknownCallError",
+    "Verdict",
+    "canonical_json",
+    "fingerprint",
+]

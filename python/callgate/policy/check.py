@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from callgate import _core
+import callgate._core as _core
 
 from .diagnostics import Diagnostic, ordered
 from .faults import Found, located

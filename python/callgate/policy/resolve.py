@@ -59,7 +59,7 @@ class Resolved:
         """SHA-256, in hex, of the canonical JSON of spec and manifests; `verification` and metadata are left out."""
         import hashlib
 
-        from callgate import canonical_json
+        from callgate._core import canonical_json
 
         text = canonical_json({"manifests": self.manifest_specs, "spec": self.spec})
         return hashlib.sha256(text.encode()).hexdigest()

@@ -7,6 +7,10 @@ mod lift_fault;
 mod long_int;
 mod model;
 mod plain;
+mod policy;
+mod replay;
+mod task;
+mod verdict;
 
 use pyo3::prelude::*;
 
@@ -16,6 +20,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     batch::register(module)?;
     identity::register(module)?;
     model::register(module)?;
+    policy::register(module)?;
+    replay::register(module)?;
+    task::register(module)?;
+    verdict::register(module)?;
     // The stub names what there is, once; a second list beside it would only fall behind.
     module.delattr("__all__")
 }

@@ -1,5 +1,6 @@
 //! The policy model for Python: every fault of a document, and the JSON Schemas.
 use callgate_core::model::{self, Segment, Stage};
+use callgate_value::Value;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -41,7 +42,7 @@ impl Fault {
 }
 
 impl Fault {
-    fn new(py: Python<'_>, fault: model::Fault) -> PyResult<Self> {
+    pub(crate) fn new(py: Python<'_>, fault: model::Fault) -> PyResult<Self> {
         let related = fault.related.iter().map(|(at, message)| Ok((pointer(py, at)?, message.as_str())));
         let related = related.collect::<PyResult<Vec<_>>>()?;
         Ok(Self {
@@ -88,9 +89,14 @@ fn pointer<'py>(py: Python<'py>, pointer: &model::Pointer) -> PyResult<Bound<'py
 #[pyfunction]
 #[pyo3(signature = (kind, document, *, resolved = false))]
 fn validate(py: Python<'_>, kind: &str, document: &Bound<'_, PyAny>, resolved: bool) -> PyResult<Vec<Fault>> {
-    let document = lift_arguments(document).map_err(|fault| fault.into_error(py, "document"))?;
+    let document = lift_document(document)?;
     let stage = if resolved { Stage::Resolved } else { Stage::Layer };
     model::validate(kind, &document, stage).into_iter().map(|fault| Fault::new(py, fault)).collect()
+}
+
+/// A YAML document as a value.
+pub(crate) fn lift_document(document: &Bound<'_, PyAny>) -> PyResult<Value> {
+    lift_arguments(document).map_err(|fault| fault.into_error(document.py(), "document"))
 }
 
 /// The JSON Schema (2020-12) of a kind of documents, as JSON text.

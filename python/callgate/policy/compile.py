@@ -1,0 +1,57 @@
+"""From a resolved policy to the compiled one that decisions read; every fault at the place where it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import callgate._core as _core
+
+from .diagnostics import Diagnostic, ordered
+from .faults import located
+from .load import Document
+from .resolve import Resolved
+
+
+def compile_policy(
+    resolved: Resolved, manifests: Sequence[tuple[str, Document, tuple[str | int, ...]]] | None = None
+) -> tuple[_core.CompiledPolicy | None, list[Diagnostic]]:
+    """Compile a resolved policy against manifests.
+
+    Args:
+        resolved: the policy.
+        manifests: the manifests in force, each with its name, its document, and the steps to its `spec` there; None for
+            those that the policy was resolved with.
+
+    Returns:
+        The compiled policy, None if something is an error; and all that is wrong, warnings included, in order.
+    """
+    if manifests is None:
+        manifests = [(name, document, ("spec",)) for name, document in resolved.manifests.items()]
+    documents = [(name, _manifest(name, document, steps)) for name, document, steps in manifests]
+    compiled, faults = _core.compile_policy(resolved.document, documents)
+    found: list[Diagnostic] = [*resolved.diagnostics]
+    found += resolved.located(fault for at, fault in faults if at < 0 and fault.pointer[:1] != ("metadata",))
+    for position, (_, document, steps) in enumerate(manifests):
+        mine = [fault for at, fault in faults if at == position and fault.pointer[:1] == ("spec",)]
+        found += located(document.positions, [_moved(fault, steps) for fault in mine])
+    errors = any(diagnostic.severity == "error" for diagnostic in found)
+    return None if errors else compiled, ordered(found)
+
+
+def _manifest(name: str, document: Document, steps: Iterable[str | int]) -> dict[str, Any]:
+    """The manifest as a document of its own, wherever its spec is written."""
+    if tuple(steps) == ("spec",) and isinstance(document.data, dict):
+        return document.data
+    spec: Any = document.data
+    for step in steps:
+        spec = spec[step]
+    envelope = {"apiVersion": "callgate/v1", "kind": "ToolManifest", "metadata": {"name": name or "inline"}}
+    return {**envelope, "spec": spec}
+
+
+def _moved(fault: _core.Fault, steps: tuple[str | int, ...]) -> Any:
+    from .faults import Found
+
+    pointer = (*steps, *fault.pointer[1:])
+    return Found(fault.code, fault.severity, fault.message, pointer, fault.part, fault.hint)

@@ -1,0 +1,1 @@
+"""Gates and tasks: the compiled engine for services, in-process."""

@@ -1,0 +1,135 @@
+"""A gate: a compiled policy, and the tasks that are judged under it."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from callgate._core import CompiledPolicy, SnapshotError, TaskState
+
+from .clock import Clock, SystemClock
+from .errors import PolicyError
+from .task import Task
+
+if TYPE_CHECKING:
+    from callgate.policy.diagnostics import Diagnostic
+
+
+class Gate:
+    """A compiled policy, ready to judge. Immutable; share it between threads. Two gates know nothing of each other.
+
+    `warnings` holds what was found at loading that is no error.
+    """
+
+    def __init__(
+        self, policy: CompiledPolicy, *, warnings: tuple[Diagnostic, ...] = (), clock: Clock | None = None
+    ) -> None:
+        self.policy = policy
+        self.warnings = warnings
+        self.clock: Clock = clock or SystemClock()
+        self._resumed: set[tuple[str, int]] = set()
+        self._lock = threading.Lock()
+
+    @classmethod
+    def load(
+        cls,
+        source: str | os.PathLike[str] = "default",
+        *,
+        policy: str | None = None,
+        clock: Clock | None = None,
+    ) -> Gate:
+        """Load, check and compile a policy.
+
+        Args:
+            source: a file or folder of policy documents, or the name of a pack that ships with callgate.
+            policy: which policy, where there are several.
+            clock: where the time comes from; the machine's clocks by default.
+
+        Returns:
+            The gate.
+
+        Raises:
+            PolicyError: something is wrong with the documents; all of it is in `diagnostics`.
+
+        Example:
+            >>> Gate.load("default").policy.name
+            'default'
+        """
+        compiled, diagnostics = _compile(source, policy)
+        if compiled is None:
+            raise PolicyError(diagnostics)
+        return cls(compiled, warnings=tuple(diagnostics), clock=clock)
+
+    def task(self, task_id: str, *, agent: str = "root") -> Task:
+        """Begin a task.
+
+        Args:
+            task_id: the job's id, as it shall stand in logs.
+            agent: the name of the agent that begins it.
+        """
+        state = TaskState(self.policy, task_id, os.urandom(16), 0.0)
+        return Task(self, state, agent, self.clock.monotonic())
+
+    def resume(self, snapshot: str, *, agent: str = "root", any_policy: bool = False) -> Task:
+        """Go on from `Task.snapshot`, in this or another process. The time in between counts.
+
+        Args:
+            snapshot: what `Task.snapshot` returned.
+            agent: the agent whose view is wanted.
+            any_policy: also where the snapshot was taken under another policy.
+
+        Raises:
+            SnapshotError: it is no snapshot, of another format or policy, or this gate has resumed it before.
+        """
+        try:
+            body: Any = json.loads(snapshot)
+            text, elapsed, wall = body["state"], float(body["elapsed"]), float(body["wall"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise SnapshotError(f"this is no snapshot of a task: {error}") from None
+        state = TaskState.resume(self.policy, text, any_policy=any_policy)
+        with self._lock:
+            if (state.id, state.generation) in self._resumed:
+                raise SnapshotError(f"generation {state.generation} of task `{state.id}` was resumed already")
+            self._resumed.add((state.id, state.generation))
+        # a wall clock that jumped back must not give time back
+        away = max(0.0, self.clock.wall() - wall)
+        return Task(self, state, agent, self.clock.monotonic() - elapsed - away)
+
+    def __repr__(self) -> str:
+        return f"Gate({self.policy.name!r}, digest={self.policy.digest[:12]!r})"
+
+
+def _compile(source: str | os.PathLike[str], policy: str | None) -> tuple[CompiledPolicy | None, list[Diagnostic]]:
+    from callgate.policy.compile import compile_policy
+    from callgate.policy.diagnostics import Diagnostic
+    from callgate.policy.load import load
+    from callgate.policy.resolve import resolve
+
+    name = os.fspath(source)
+    is_path = Path(name).exists() or os.sep in name or name.endswith((".yaml", ".yml"))
+    loaded = load([name] if is_path else [])
+    wanted = policy if is_path else (policy or name)
+    errors = [diagnostic for diagnostic in loaded.diagnostics if diagnostic.severity == "error"]
+    policies = loaded.of_kind("GuardPolicy")
+    if wanted is not None:
+        found = loaded.find("GuardPolicy", wanted)
+        if found is None and not errors:
+            hint = loaded.hint("GuardPolicy", wanted)
+            errors.append(Diagnostic("CG704", "error", f"unknown policy `{wanted}`", name, None, hint))
+        errors += [it for it in loaded.diagnostics if it.severity == "error" and it not in errors]
+    elif len(policies) == 1:
+        found = policies[0]
+    else:
+        found = None
+        if not errors:
+            names = ", ".join(f"`{document.name}`" for document in policies) or "none"
+            message = f"one policy is wanted, and there are {len(policies)}: {names}"
+            errors.append(Diagnostic("CG709", "error", message, name, None, "name one with `policy=`"))
+    if errors or found is None:
+        return None, errors
+    compiled, diagnostics = compile_policy(resolve(loaded, found))
+    warnings = [diagnostic for diagnostic in loaded.diagnostics if diagnostic.severity != "error"]
+    return compiled, [*warnings, *diagnostics]

@@ -1,0 +1,236 @@
+"""A task: the calls of the agents that work on one job, judged before they run and told of afterwards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from callgate._core import TaskState
+
+from .errors import SpawnError, reported
+
+if TYPE_CHECKING:
+    from callgate._core import Assessment, Note, Stop, Verdict
+
+    from .gate import Gate
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+"""Says that no result is known; None is a result."""
+
+
+class Task:
+    """One agent's view of a task. Made by `Gate.task`, `Gate.resume` and `Task.child`; safe to share between threads.
+
+    Times are seconds. Where `now` is left out the gate's clock is read; a `now` that is given counts from the task's
+    start, and one that lies before an earlier one counts as that.
+    """
+
+    def __init__(self, gate: Gate, state: TaskState, agent: str, started: float) -> None:
+        self._gate = gate
+        self._state = state
+        self._started = started
+        self.agent = agent
+
+    @property
+    def id(self) -> str:
+        """The task's id."""
+        return self._state.id
+
+    @property
+    def stop(self) -> Stop | None:
+        """Why and when the task was stopped, if it was."""
+        return self._state.stop
+
+    @property
+    def spent(self) -> dict[str, float]:
+        """What was used by all agents: `steps`, `tool_calls`, `retries`, `tokens`, `cost`."""
+        return self._state.spent
+
+    def admit(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        call_id: str | None = None,
+        hints: Mapping[str, Any] | None = None,
+        now: float | None = None,
+    ) -> Verdict:
+        """Judge one call before it runs.
+
+        Args:
+            tool: the tool's name.
+            arguments: what the model wants to call it with: JSON-like, at most 64 deep. Anything else is refused with
+                reason `invalid_arguments`; nothing is raised.
+            call_id: the model's id for the call; the engine makes one where it is left out.
+            hints: what the host computed for the policy's `hints`.
+            now: seconds since the task's start; the gate's clock where it is left out.
+
+        Returns:
+            The verdict. Where `allowed` is true, run the tool with `verdict.arguments` and tell `observe` what came
+            back; else give `verdict.reply` to the model.
+
+        Example:
+            >>> from callgate import Gate
+            >>> task = Gate.load("default").task("order-4711")
+            >>> verdict = task.admit("search", {"q": "bearing"}, call_id="c1")
+            >>> verdict.allowed
+            True
+            >>> task.observe("c1", result={"hits": ["6204"]}).grade
+            'sufficient'
+        """
+        return self._state.admit(self.agent, tool, arguments, call_id, hints, self._now(now))
+
+    def admit_all(self, calls: Iterable[Mapping[str, Any]], *, now: float | None = None) -> list[Verdict]:
+        """Judge the calls of one model turn together, before any of them starts.
+
+        Args:
+            calls: each with `tool` and `arguments`, and `call_id` and `hints` where there are some.
+            now: seconds since the task's start.
+
+        Returns:
+            A verdict for each call, in their order.
+
+        Raises:
+            KeyError: a call has no `tool` or no `arguments`.
+        """
+        batch = [(call["tool"], call["arguments"], call.get("call_id"), call.get("hints")) for call in calls]
+        return self._state.admit_all(self.agent, batch, self._now(now))
+
+    def observe(
+        self,
+        call_id: str,
+        *,
+        result: object = MISSING,
+        error: BaseException | Mapping[str, Any] | None = None,
+        is_error: bool = False,
+        result_digest: str | None = None,
+        tokens: float | None = None,
+        now: float | None = None,
+    ) -> Assessment:
+        """Tell what came back from an allowed call.
+
+        Args:
+            call_id: the verdict's `call_id`.
+            result: what the tool returned; left out where it is not known. Anything Python has: dataclasses and
+                pydantic-like objects are read by their fields, what has no JSON form equals nothing.
+            error: the exception, or `{"type", "status", "message"}`.
+            is_error: the result is a failure, as MCP and others flag it.
+            result_digest: a digest of the whole result where `result` was cut.
+            tokens: how many tokens the result takes.
+            now: seconds since the task's start.
+
+        Returns:
+            What the engine makes of it. Give the model `notes` beside the result; `next` says what should happen now.
+
+        Raises:
+            UnknownCallError: no call of that id is out.
+        """
+        known = result is not MISSING
+        told = None
+        if error is not None:
+            told = reported(error if isinstance(error, BaseException) else dict(error))
+        return self._state.observe(
+            call_id,
+            self._now(now),
+            result=result if known else None,
+            known=known,
+            error=told,
+            is_error=is_error,
+            digest=result_digest,
+            tokens=tokens,
+        )
+
+    def abandon(self, call_id: str, *, now: float | None = None) -> None:
+        """Say that an allowed call never ran: what it reserved is given back.
+
+        Raises:
+            UnknownCallError: no call of that id is out.
+        """
+        self._state.abandon(call_id, self._now(now))
+
+    def approve(self, call_id: str, *, now: float | None = None) -> Verdict:
+        """Say yes to a call that was asked about. It is judged once more, on the state as it is now.
+
+        Raises:
+            UnknownCallError: no call of that id was asked about.
+        """
+        return self._state.approve(call_id, self._now(now))
+
+    def deny(self, call_id: str, *, now: float | None = None) -> list[Note]:
+        """Say no to a call that was asked about. The same call, issued again, is refused without asking.
+
+        Raises:
+            UnknownCallError: no call of that id was asked about.
+        """
+        return self._state.deny(call_id, self._now(now))
+
+    @contextmanager
+    def round(self, *, now: float | None = None) -> Iterator[Task]:
+        """Mark a step of the model: all calls admitted inside are one round."""
+        self._state.begin_round(self.agent, self._now(now))
+        try:
+            yield self
+        finally:
+            self._state.end_round(self.agent)
+
+    def child(self, agent: str, *, now: float | None = None) -> Task:
+        """Start an agent below this one, on the same budgets.
+
+        Args:
+            agent: its name, unused in this task.
+            now: seconds since the task's start.
+
+        Raises:
+            SpawnError: it would be deeper than the policy allows, or the name is taken; nothing is used then.
+        """
+        refused = self._state.spawn(self.agent, agent, self._now(now))
+        if refused is not None:
+            raise SpawnError(*refused)
+        return Task(self._gate, self._state, agent, self._started)
+
+    def user_turn(self, *, by: str, now: float | None = None) -> None:
+        """Somebody spoke. Only a turn `by="human"` resets what the policy names."""
+        self._state.user_turn(self.agent, by == "human", self._now(now))
+
+    def compaction(self, *, now: float | None = None) -> None:
+        """The conversation was compacted."""
+        self._state.compaction(self.agent, self._now(now))
+
+    def usage(self, *, tokens: float = 0.0, cost: float = 0.0, now: float | None = None) -> None:
+        """The model used tokens, or money in the policy's currency. Negative amounts count as none."""
+        self._state.usage(self.agent, tokens, cost, self._now(now))
+
+    def snapshot(self) -> str:
+        """The task's state as text, for `Gate.resume` in another process.
+
+        Calls that are out count as spent: they may have run. Results kept for reuse are left behind.
+        """
+        body = {"state": self._state.snapshot(), "elapsed": self._now(None), "wall": self._gate.clock.wall()}
+        return json.dumps(body)
+
+    def report(self) -> dict[str, Any]:
+        """How the task stands, as data: status, stop with its exit decision, what was used."""
+        stop = self._state.stop
+        return {
+            "task": self.id,
+            "policy": {"name": self._gate.policy.name, "digest": self._gate.policy.digest},
+            "status": "running" if stop is None else "incomplete",
+            "stop": None
+            if stop is None
+            else {"reason": stop.reason, "call_id": stop.call_id, "at": stop.at, "exit": stop.exit},
+            "spent": self.spent,
+        }
+
+    def _now(self, now: float | None) -> float:
+        return self._gate.clock.monotonic() - self._started if now is None else now
+
+    def __repr__(self) -> str:
+        return f"Task({self.id!r}, agent={self.agent!r})"

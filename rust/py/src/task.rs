@@ -1,0 +1,268 @@
+//! A task's state behind a lock. The lock is taken with the GIL held and never across a detach; nothing of Python's
+//! runs while it is held, so no thread can wait for it and hold what its owner needs.
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use callgate_core::{Event, Outcome, Reported, Request, SnapshotError as CoreSnapshotError, Task as CoreTask};
+use callgate_value::{Map, Value};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyLookupError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::lift::{lift_arguments, lift_result};
+use crate::policy::CompiledPolicy;
+use crate::verdict::{notes, Assessment, Note, Stop, Verdict};
+
+create_exception!(_core, UnknownCallError, PyLookupError, "No call of this id is out (or was asked about).");
+create_exception!(_core, SnapshotError, PyValueError, "A snapshot that cannot be resumed.");
+
+/// Adds what this module has to the Python module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("UnknownCallError", module.py().get_type::<UnknownCallError>())?;
+    module.add("SnapshotError", module.py().get_type::<SnapshotError>())?;
+    module.add_class::<TaskState>()
+}
+
+/// The state of a task. Thread-safe; times are seconds on the host's clock.
+#[pyclass(frozen, module = "callgate._core")]
+pub struct TaskState {
+    policy: Arc<callgate_core::policy::Policy>,
+    state: Mutex<CoreTask>,
+}
+
+/// (type, status, message)
+type ReportedError = (Option<String>, Option<i64>, Option<String>);
+
+fn request(
+    tool: String,
+    arguments: &Bound<'_, PyAny>,
+    call_id: Option<String>,
+    hints: Option<&Bound<'_, PyAny>>,
+) -> Request {
+    let lifted = lift_arguments(arguments).map_err(|fault| fault.into_error(arguments.py(), "arguments"));
+    let (arguments, fault) = match lifted {
+        Ok(map @ Value::Map(_)) => (map, None),
+        Ok(_) => (Value::Map(Map::default()), Some("`arguments` is not a map from names".to_owned())),
+        Err(error) => (Value::Map(Map::default()), Some(error.value(arguments.py()).to_string())),
+    };
+    Request {
+        tool: tool.into(),
+        arguments: Arc::new(arguments),
+        call_id: call_id.map(Into::into),
+        hints: hints.map(|hints| Arc::new(lift_result(hints))),
+        fault: fault.map(Into::into),
+    }
+}
+
+impl TaskState {
+    fn lock(&self) -> PyResult<MutexGuard<'_, CoreTask>> {
+        self.state.lock().map_err(|_| PyRuntimeError::new_err("an earlier call left the task's state in doubt"))
+    }
+}
+
+fn unknown(id: String) -> PyErr {
+    UnknownCallError::new_err(format!("no call `{id}` is out"))
+}
+
+fn unreadable(error: &CoreSnapshotError) -> PyErr {
+    SnapshotError::new_err(error.to_string())
+}
+
+#[pymethods]
+impl TaskState {
+    /// A new task; `key` is 16 random bytes.
+    #[new]
+    #[pyo3(signature = (policy, task_id, key, now))]
+    fn new(policy: &CompiledPolicy, task_id: &str, key: [u8; 16], now: f64) -> Self {
+        let policy = Arc::clone(&policy.policy);
+        let state = Mutex::new(CoreTask::new(&policy, task_id, key, now));
+        Self { policy, state }
+    }
+
+    /// The task of a snapshot, in its next generation.
+    #[staticmethod]
+    #[pyo3(signature = (policy, snapshot, *, any_policy = false))]
+    fn resume(policy: &CompiledPolicy, snapshot: &str, any_policy: bool) -> PyResult<Self> {
+        let policy = Arc::clone(&policy.policy);
+        let task = CoreTask::resume(&policy, snapshot, any_policy).map_err(|error| unreadable(&error))?;
+        Ok(Self { policy, state: Mutex::new(task) })
+    }
+
+    /// The state as JSON text.
+    #[pyo3(signature = ())]
+    fn snapshot(&self) -> PyResult<String> {
+        self.lock()?.snapshot(&self.policy).map_err(|error| unreadable(&error))
+    }
+
+    /// Judges one call.
+    #[pyo3(signature = (agent, tool, arguments, call_id, hints, now))]
+    fn admit(
+        &self,
+        agent: &str,
+        tool: String,
+        arguments: &Bound<'_, PyAny>,
+        call_id: Option<String>,
+        hints: Option<&Bound<'_, PyAny>>,
+        now: Option<f64>,
+    ) -> PyResult<Verdict> {
+        let request = request(tool, arguments, call_id, hints);
+        let verdict = self.lock()?.admit(&self.policy, agent, &[request], now).into_iter().next();
+        let verdict = verdict.ok_or_else(|| PyRuntimeError::new_err("no verdict"))?;
+        Ok(Verdict { verdict })
+    }
+
+    /// Judges a batch of (tool, arguments, call id, hints).
+    #[pyo3(signature = (agent, calls, now))]
+    #[allow(clippy::type_complexity)]
+    fn admit_all(
+        &self,
+        agent: &str,
+        calls: Vec<(String, Bound<'_, PyAny>, Option<String>, Option<Bound<'_, PyAny>>)>,
+        now: Option<f64>,
+    ) -> PyResult<Vec<Verdict>> {
+        let requests: Vec<Request> =
+            calls.into_iter().map(|(tool, args, id, hints)| request(tool, &args, id, hints.as_ref())).collect();
+        let verdicts = self.lock()?.admit(&self.policy, agent, &requests, now);
+        Ok(verdicts.into_iter().map(|verdict| Verdict { verdict }).collect())
+    }
+
+    /// Tells what came back from an allowed call.
+    #[pyo3(signature = (call_id, now, *, result = None, known = false, error = None, is_error = false, digest = None, tokens = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn observe(
+        &self,
+        call_id: &str,
+        now: Option<f64>,
+        result: Option<&Bound<'_, PyAny>>,
+        known: bool,
+        error: Option<ReportedError>,
+        is_error: bool,
+        digest: Option<String>,
+        tokens: Option<f64>,
+    ) -> PyResult<Assessment> {
+        let lifted = match (known, result) {
+            (false, _) => None,
+            (true, Some(result)) => Some(lift_result(result)),
+            (true, None) => Some(Value::Null),
+        };
+        let error = error.map(|(kind, status, message)| Reported {
+            kind: kind.map(Into::into),
+            status,
+            message: message.map(Into::into),
+        });
+        let outcome = Outcome { result: lifted.map(Arc::new), digest: digest.map(Into::into), error, is_error, tokens };
+        let assessment = self.lock()?.observe(&self.policy, call_id, &outcome, now).map_err(unknown)?;
+        Ok(Assessment { assessment })
+    }
+
+    /// A call that was allowed never ran.
+    #[pyo3(signature = (call_id, now))]
+    fn abandon(&self, call_id: &str, now: Option<f64>) -> PyResult<()> {
+        self.lock()?.abandon(&self.policy, call_id, now).map_err(unknown)
+    }
+
+    /// A person says yes to a call that was asked about.
+    #[pyo3(signature = (call_id, now))]
+    fn approve(&self, call_id: &str, now: Option<f64>) -> PyResult<Verdict> {
+        let verdict = self.lock()?.approve(&self.policy, call_id, now).map_err(unknown)?;
+        Ok(Verdict { verdict })
+    }
+
+    /// A person says no.
+    #[pyo3(signature = (call_id, now))]
+    fn deny(&self, call_id: &str, now: Option<f64>) -> PyResult<Vec<Note>> {
+        let notes = self.lock()?.deny(call_id, now).map_err(unknown)?;
+        Ok(notes.into_iter().map(|note| Note { note }).collect())
+    }
+
+    /// Opens a round.
+    #[pyo3(signature = (agent, now))]
+    fn begin_round(&self, agent: &str, now: Option<f64>) -> PyResult<()> {
+        self.lock()?.begin_round(&self.policy, agent, now);
+        Ok(())
+    }
+
+    /// Ends it; the notes that no observation carried.
+    #[pyo3(signature = (agent))]
+    fn end_round<'py>(&self, py: Python<'py>, agent: &str) -> PyResult<Bound<'py, PyTuple>> {
+        let drained = {
+            let mut state = self.lock()?;
+            state.end_round(&self.policy, agent);
+            state.drain_remarks()
+        };
+        notes(py, &drained)
+    }
+
+    /// Starts an agent below another one. None, or why not.
+    #[pyo3(signature = (parent, child, now))]
+    fn spawn(&self, parent: &str, child: &str, now: Option<f64>) -> PyResult<Option<(String, String)>> {
+        let answer = self.lock()?.spawn(&self.policy, parent, child, now);
+        Ok(answer.err().map(|finding| (finding.name(), callgate_core::reply::explain(&finding, child))))
+    }
+
+    /// Somebody spoke.
+    #[pyo3(signature = (agent, by_human, now))]
+    fn user_turn(&self, agent: &str, by_human: bool, now: Option<f64>) -> PyResult<()> {
+        self.lock()?.event(&self.policy, agent, Event::UserTurn { by_human }, now);
+        Ok(())
+    }
+
+    /// The conversation was compacted.
+    #[pyo3(signature = (agent, now))]
+    fn compaction(&self, agent: &str, now: Option<f64>) -> PyResult<()> {
+        self.lock()?.event(&self.policy, agent, Event::Compaction, now);
+        Ok(())
+    }
+
+    /// The model used tokens or money.
+    #[pyo3(signature = (agent, tokens, cost, now))]
+    fn usage(&self, agent: &str, tokens: f64, cost: f64, now: Option<f64>) -> PyResult<()> {
+        self.lock()?.event(&self.policy, agent, Event::Usage { tokens, cost }, now);
+        Ok(())
+    }
+
+    /// The task's id.
+    #[getter]
+    fn id(&self) -> PyResult<String> {
+        Ok(self.lock()?.id().to_owned())
+    }
+
+    /// How often it was resumed.
+    #[getter]
+    fn generation(&self) -> PyResult<u64> {
+        Ok(self.lock()?.generation())
+    }
+
+    /// Why and when it was stopped, if it was.
+    #[getter]
+    fn stop(&self) -> PyResult<Option<Stop>> {
+        Ok(self.lock()?.stopped().cloned().map(|stop| Stop { stop }))
+    }
+
+    /// (repeat epoch, read version).
+    #[getter]
+    fn world(&self) -> PyResult<(u64, u64)> {
+        Ok(self.lock()?.world())
+    }
+
+    /// What was used: steps, tool_calls, retries, tokens, cost.
+    #[getter]
+    fn spent<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let spent = self.lock()?.spent();
+        let dict = PyDict::new(py);
+        for (name, used) in [
+            ("steps", spent.steps),
+            ("tool_calls", spent.tool_calls),
+            ("retries", spent.retries),
+            ("tokens", spent.tokens),
+            ("cost", spent.cost),
+        ] {
+            dict.set_item(name, used)?;
+        }
+        Ok(dict)
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("TaskState({})", self.lock()?.id()))
+    }
+}

@@ -1,0 +1,357 @@
+//! Verdicts and assessments as Python sees them. What is rarely read is made when it is.
+use callgate_core::{reason_name, Action, Evidence, Next};
+use callgate_value::to_json;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::lift::to_python;
+
+/// Adds what this module has to the Python module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Verdict>()?;
+    module.add_class::<Finding>()?;
+    module.add_class::<Note>()?;
+    module.add_class::<Stop>()?;
+    module.add_class::<Assessment>()
+}
+
+fn evidence<'py>(py: Python<'py>, evidence: &Evidence) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in evidence {
+        dict.set_item(name, to_python(py, value)?)?;
+    }
+    Ok(dict)
+}
+
+/// One reason that fired on a call.
+#[pyclass(frozen, module = "callgate._core")]
+pub struct Finding {
+    finding: callgate_core::Finding,
+    tool: std::sync::Arc<str>,
+}
+
+#[pymethods]
+impl Finding {
+    /// Why, such as `exact_repeat` or `rule:order-ceiling`.
+    #[getter]
+    fn reason(&self) -> String {
+        self.finding.name()
+    }
+
+    /// What it asks for: `allow` (a note), `reuse`, `ask`, `refuse` or `stop`.
+    #[getter]
+    fn action(&self) -> &'static str {
+        self.finding.action.name()
+    }
+
+    /// What shows it.
+    #[getter]
+    fn evidence<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        evidence(py, &self.finding.evidence)
+    }
+
+    /// What happened, in a sentence.
+    #[getter]
+    fn message(&self) -> String {
+        callgate_core::reply::explain(&self.finding, &self.tool)
+    }
+
+    /// Seconds after which trying again makes sense.
+    #[getter]
+    fn retry_after(&self) -> Option<f64> {
+        self.finding.retry_after
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Finding({} {}: {})", self.action(), self.reason(), self.message())
+    }
+}
+
+/// Something that the model should read beside a result.
+#[pyclass(frozen, module = "callgate._core")]
+pub struct Note {
+    pub(crate) note: callgate_core::Note,
+}
+
+#[pymethods]
+impl Note {
+    /// Why, such as `cycle`.
+    #[getter]
+    fn reason(&self) -> String {
+        reason_name(self.note.reason, self.note.rule.as_deref())
+    }
+
+    /// The call that it is about.
+    #[getter]
+    fn call_id(&self) -> &str {
+        &self.note.call_id
+    }
+
+    /// For the model.
+    #[getter]
+    fn message(&self) -> &str {
+        &self.note.message
+    }
+
+    /// What shows it.
+    #[getter]
+    fn evidence<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        evidence(py, &self.note.evidence)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Note({} on {}: {})", self.reason(), self.note.call_id, self.note.message)
+    }
+}
+
+pub(crate) fn notes<'py>(py: Python<'py>, notes: &[callgate_core::Note]) -> PyResult<Bound<'py, PyTuple>> {
+    let notes = notes.iter().map(|note| Bound::new(py, Note { note: note.clone() }));
+    PyTuple::new(py, notes.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// Why and when a task was stopped.
+#[pyclass(frozen, module = "callgate._core")]
+pub struct Stop {
+    pub(crate) stop: callgate_core::Stop,
+}
+
+#[pymethods]
+impl Stop {
+    /// The finding that stopped it.
+    #[getter]
+    fn reason(&self) -> String {
+        reason_name(self.stop.reason, self.stop.rule.as_deref())
+    }
+
+    /// The call that met it.
+    #[getter]
+    fn call_id(&self) -> &str {
+        &self.stop.call_id
+    }
+
+    /// Seconds, on the task's clock.
+    #[getter]
+    fn at(&self) -> f64 {
+        self.stop.at
+    }
+
+    /// How the task should end: `finish`, `finish_with_gaps` or `escalate`.
+    #[getter]
+    fn exit(&self) -> &'static str {
+        self.stop.exit.name()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Stop({} at {}, {})", self.reason(), self.stop.call_id, self.exit())
+    }
+}
+
+/// May this call run?
+#[pyclass(frozen, module = "callgate._core")]
+pub struct Verdict {
+    pub(crate) verdict: callgate_core::Verdict,
+}
+
+#[pymethods]
+impl Verdict {
+    /// Whether the call may run.
+    #[getter]
+    fn allowed(&self) -> bool {
+        self.verdict.action == Action::Allow
+    }
+
+    /// `allow`, `reuse`, `ask`, `refuse` or `stop`.
+    #[getter]
+    fn action(&self) -> &'static str {
+        self.verdict.action.name()
+    }
+
+    /// In modes `warn` and `audit`: what would have happened.
+    #[getter]
+    fn would(&self) -> Option<&'static str> {
+        self.verdict.would.map(Action::name)
+    }
+
+    /// The call's id; made by the engine where the host gave none.
+    #[getter]
+    fn call_id(&self) -> &str {
+        &self.verdict.call_id
+    }
+
+    /// The tool's name.
+    #[getter]
+    fn tool(&self) -> &str {
+        &self.verdict.tool
+    }
+
+    /// The arguments as they were judged: give these to the tool.
+    #[getter]
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.verdict.arguments)
+    }
+
+    /// Everything that fired, in a fixed order.
+    #[getter]
+    fn reasons<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.verdict.findings.iter().map(callgate_core::Finding::name))
+    }
+
+    /// The same with evidence.
+    #[getter]
+    fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let tool = &self.verdict.tool;
+        let findings = self.verdict.findings.iter();
+        let findings = findings.map(|finding| Bound::new(py, Finding { finding: finding.clone(), tool: tool.clone() }));
+        PyTuple::new(py, findings.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// The observation code, such as `DUPLICATE_TOOL_CALL_BLOCKED`.
+    #[getter]
+    fn code(&self) -> Option<&str> {
+        self.verdict.code()
+    }
+
+    /// What the model should read beside the result.
+    #[getter]
+    fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        notes(py, &self.verdict.notes)
+    }
+
+    /// Give this to the model instead of a result: JSON text `{success, code, retryable, data, message}`.
+    #[getter]
+    fn reply(&self) -> Option<String> {
+        self.verdict.reply()
+    }
+
+    /// `reuse` inside a batch: the call whose answer serves this one too.
+    #[getter]
+    fn reuse_of(&self) -> Option<&str> {
+        self.verdict.reuse_of.as_deref()
+    }
+
+    /// `reuse` of an earlier result: that result.
+    #[getter]
+    fn result<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.verdict.reused.as_ref().map(|(result, _)| to_python(py, result)).transpose()
+    }
+
+    /// `reuse` of an earlier result: how old it is, in seconds.
+    #[getter]
+    fn result_age(&self) -> Option<f64> {
+        self.verdict.reused.as_ref().map(|(_, age)| *age)
+    }
+
+    /// Seconds after which trying again makes sense.
+    #[getter]
+    fn retry_after(&self) -> Option<f64> {
+        self.verdict.decisive().and_then(|finding| finding.retry_after)
+    }
+
+    /// How long the call may take, in seconds, as far as the policy says.
+    #[getter]
+    fn timeout(&self) -> Option<f64> {
+        self.verdict.timeout
+    }
+
+    /// `stop`: why, and how the task should end.
+    #[getter]
+    fn stop(&self) -> Option<Stop> {
+        self.verdict.stop.clone().map(|stop| Stop { stop })
+    }
+
+    /// The call's fingerprint: 64 hex digits.
+    #[getter]
+    fn fingerprint(&self) -> String {
+        self.verdict.fingerprint()
+    }
+
+    fn __repr__(&self) -> String {
+        let names: Vec<String> = self.verdict.findings.iter().map(callgate_core::Finding::name).collect();
+        let arguments = to_json(&self.verdict.arguments);
+        format!("Verdict({} {} {arguments} [{}])", self.action(), self.verdict.tool, names.join(", "))
+    }
+}
+
+/// What the engine makes of an outcome.
+#[pyclass(frozen, module = "callgate._core")]
+pub struct Assessment {
+    pub(crate) assessment: callgate_core::Assessment,
+}
+
+#[pymethods]
+impl Assessment {
+    /// The call.
+    #[getter]
+    fn call_id(&self) -> &str {
+        &self.assessment.call_id
+    }
+
+    /// `sufficient`, `partial`, `empty`, `failed` or `ungraded`.
+    #[getter]
+    fn grade(&self) -> &'static str {
+        self.assessment.grade.name()
+    }
+
+    /// The class of its failure: `transient`, `permanent`, `ambiguous`, `format` or `denied`; None for a success.
+    #[getter]
+    fn error_class(&self) -> Option<&'static str> {
+        self.assessment.class.map(callgate_core::policy::ErrorClass::name)
+    }
+
+    /// Wanted fields that are missing: ((record key, field), ...).
+    #[getter]
+    fn gaps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let gaps = self.assessment.gaps.iter().map(|(key, field)| {
+            let key = match key.as_list() {
+                Some(parts) => {
+                    let parts = parts.iter().map(|part| to_python(py, part)).collect::<PyResult<Vec<_>>>()?;
+                    PyTuple::new(py, parts)?.into_any()
+                }
+                None => to_python(py, key)?,
+            };
+            Ok((key, field))
+        });
+        PyTuple::new(py, gaps.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// Items that were new to the task, 0 until the round has closed.
+    #[getter]
+    fn gain(&self) -> u32 {
+        self.assessment.gain
+    }
+
+    /// For the model: of all calls of the round, once it has closed with this observation.
+    #[getter]
+    fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        notes(py, &self.assessment.notes)
+    }
+
+    /// What should happen next: `continue`, `retry` or `exit`.
+    #[getter]
+    fn next(&self) -> &'static str {
+        match self.assessment.next {
+            Next::Continue => "continue",
+            Next::Retry(_) => "retry",
+            Next::Exit => "exit",
+        }
+    }
+
+    /// `retry`: seconds to wait first, without jitter.
+    #[getter]
+    fn retry_after(&self) -> Option<f64> {
+        match self.assessment.next {
+            Next::Retry(seconds) => Some(seconds),
+            Next::Continue | Next::Exit => None,
+        }
+    }
+
+    /// The task was stopped by this observation.
+    #[getter]
+    fn stop(&self) -> Option<Stop> {
+        self.assessment.stop.clone().map(|stop| Stop { stop })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Assessment({} {}, {})", self.assessment.call_id, self.grade(), self.next())
+    }
+}
