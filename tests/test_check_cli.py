@@ -6,14 +6,23 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from callgate.cli import main as frame
 from callgate.cli.main import main
 
+PIECES = [
+    " ", "\n", "\n  ", "\t", ":", ": ", "- ", "[", "]", "{", "}", "'", '"', "#", "&a ", "*a", "!t ", "|\n", "~", "null",
+    "1", "-1", ".nan", "true", "<<", "extends: [mine]", "  locked: [budgets]\n", "---\n", "kind: GuardTest\n", "🙂",
+    "\x1b", "é",
+]  # fmt: skip
 HEAD = "apiVersion: callgate/v1\nkind: GuardPolicy\nmetadata: {name: mine}\nspec:\n"  # the spec begins in line 5
 FULL = HEAD + "  budgets: {steps: 9, tokens: 9}\n  time: {task: 1m}\n"
 
@@ -150,6 +159,27 @@ def test_a_missing_file_and_an_empty_folder_are_usage_errors(folder: Path, capsy
     assert found(capsys, "empty") == (2, [("CG702", "empty", hint)])
 
 
+def test_of_very_many_faults_the_first_hundred_are_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "p.yaml").write_text(FULL + "".join(f"  k{number}: 1\n" for number in range(300)))
+    code, diagnostics = found(capsys, "p.yaml")
+    assert (code, len(diagnostics), diagnostics[0]) == (1, 102, ("CG106", "p.yaml", None))
+
+
+@given(st.lists(st.tuples(st.integers(0, 200), st.sampled_from(PIECES)), max_size=5), st.binary(max_size=4))
+def test_no_text_leads_to_an_internal_error(edits: list[tuple[int, str]], junk: bytes) -> None:
+    text = FULL + "  rules:\n    - {id: r, when: 'args.x', action: note}\n  detectors: {cycle: {laps: 3}}\n"
+    for at, piece in edits:
+        text = text[:at] + piece + text[at:]
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name, "p.yaml")
+        path.write_bytes(text.encode() + junk)
+        for options in ([], ["--resolved"], ["--format", "json"]):
+            out, err = io.StringIO(), io.StringIO()
+            with redirect_stdout(out), redirect_stderr(err):
+                assert main(["check", *options, str(path)]) in (0, 1)
+            assert "internal error" not in err.getvalue()
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_cannot_be_read_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "p.yaml").write_text(FULL)
@@ -175,6 +205,22 @@ def test_a_test_that_names_an_unknown_policy_or_manifest_is_said(
         ("CG704", "a_test.yaml:5:11", "did you mean `mine`?"),
         ("CG708", "a_test.yaml:6:15", "none is loaded"),
         ("CG704", "b_test.yaml:5:22", "did you mean `mine`?"),
+    ])  # fmt: skip
+
+
+def test_a_binding_for_an_unknown_policy_and_a_test_without_its_trace_are_said(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "p.yaml").write_text(FULL)
+    (folder / "b.yaml").write_text(HEAD.replace("GuardPolicy", "GuardBinding") + "  policy: mien\n")
+    (folder / "there.jsonl").write_text("")
+    test = HEAD.replace("GuardPolicy", "GuardTest") + "  policy: mine\n  trace: TRACE\n  expect: {refusals: 0}\n"
+    (folder / "a_test.yaml").write_text(test.replace("TRACE", "there.jsonl"))
+    (folder / "c_test.yaml").write_text(test.replace("TRACE", "gone.jsonl").replace("{name: mine}", "{name: c}"))
+    hint = "a trace is looked for beside the file that names it"
+    assert found(capsys, ".") == (1, [
+        ("CG704", "b.yaml:5:11", "did you mean `mine`?"),
+        ("CG710", "c_test.yaml:6:10", hint),
     ])  # fmt: skip
 
 
@@ -209,7 +255,7 @@ def test_resolved_prints_each_line_with_its_file(folder: Path, capsys: pytest.Ca
         '    steps: 3                        # mine.yaml:9\n'
         '    tokens: 9                       # base.yaml:5\n'
         '  time:                             # base.yaml:6\n'
-        '    task: "1m"                      # base.yaml:6\n'
+        '    task: 1m                        # base.yaml:6\n'
         '  detectors:                        # mine.yaml:6\n'
         '    same_error:                     # mine.yaml:7\n'
         '      note_after: 2                 # mine.yaml:7, pulled down from 5\n'

@@ -67,6 +67,12 @@ def test_a_long_line_is_shown_around_its_mark() -> None:
     assert found.split("\n")[3:5] == ["1 | …" + "x" * 59 + "ab" + "y" * 78 + "…", "  | " + " " * 60 + "^^"]
 
 
+def test_a_mark_far_out_in_a_very_long_line_is_found() -> None:
+    line = "日" * 50_000 + "ab" + "y" * 50_000
+    found = text(Diagnostic("CG101", "error", "m", "a.yaml", Span(1, 50_001, 1, 50_003)), a=line)
+    assert found.split("\n")[3:5] == ["1 | …" + "日" * 29 + "ab" + "y" * 78 + "…", "  | " + " " * 60 + "^^"]
+
+
 def test_a_fault_of_a_file_as_a_whole_has_no_line() -> None:
     assert text(Diagnostic("CG701", "error", "no such file or folder", "x.yaml", None)) == (
         "error[CG701]: no such file or folder\n --> x.yaml\n\n1 error in 0 files\n"

@@ -129,6 +129,18 @@ def test_five_megabytes_of_aliases_stop_at_the_node_cap(backend: Backend) -> Non
     assert faults(text, backend) == [("CG106", "more than 100,000 values", (2, column, 2, column + 2))]
 
 
+def test_reading_stops_after_a_hundred_faults(backend: Backend) -> None:
+    found = faults("a: 1\n" * 500, backend)
+    assert (len(found), found[-1]) == (
+        101,
+        ("CG106", "100 faults are enough: the rest of the file is not read", (101, 4, 101, 5)),
+    )
+
+
+def test_a_tab_is_reported_once_a_line(backend: Backend) -> None:
+    assert faults("a: [1,\n\t2, 3, 4,\n 5, \t6]\n", backend) == [("CG105", "a tab cannot indent", (2, 1, 2, 2))]
+
+
 def test_a_key_may_not_be_longer_than_the_cap(backend: Backend) -> None:
     assert faults("? " + "k" * 1025 + "\n: 1\n", backend) == [
         ("CG106", "a key is longer than 1,024 characters", (1, 3, 1, 1028))

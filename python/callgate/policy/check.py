@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import callgate._core as _core
@@ -11,29 +12,46 @@ from .faults import Found, located
 from .load import Document, Loaded
 from .resolve import Resolved, resolve
 
+REFERRING = frozenset({"GuardTest", "GuardBinding", "GuardException"})
+FAULTS_OF_A_FILE = 101  # the hundred that reading stops at, and the word that it did
+
 
 def check(loaded: Loaded) -> list[Diagnostic]:
     """All faults of the loaded documents, and of the packs that they build on, by file and place.
 
-    A policy is checked twice: each of its files by itself, and then all layers together, where faults show that no
-    file has alone. What both find is reported once.
+    A policy is checked twice: each of its documents by itself, and then, if those are in order, all layers together,
+    where faults show that no layer has alone.
     """
-    diagnostics: list[Diagnostic] = []
-    together: list[Diagnostic] = []
+    resolved = [resolve(loaded, document) for document in loaded.of_kind("GuardPolicy")]
+    diagnostics = list(loaded.diagnostics)
+    diagnostics += [found for policy in resolved for found in policy.diagnostics]
     for document in loaded.documents:
-        if document.kind == "GuardPolicy":
-            together += _together(resolve(loaded, document), document)
-        elif document.kind == "GuardTest":
-            together += _of_test(loaded, document)
+        if document.kind in REFERRING:
+            diagnostics += _references(loaded, document)
+    broken = {found.file for found in loaded.diagnostics if found.severity == "error"}
+    faulty: list[Document] = []
     for document in (*loaded.documents, *loaded.packed):
-        diagnostics += _alone(document)
-    alone = {(d.file, d.span, d.code) for d in diagnostics}
-    broken = {d.file for d in diagnostics if d.severity == "error"}
-    for diagnostic in together:
-        shape = diagnostic.code.startswith(("CG2",)) and diagnostic.file in broken
-        if not shape and (diagnostic.file, diagnostic.span, diagnostic.code) not in alone:
-            diagnostics.append(diagnostic)
-    return ordered([*loaded.diagnostics, *diagnostics])
+        found_alone = _alone(document)
+        diagnostics += found_alone
+        if document.source.file in broken or any(found.severity == "error" for found in found_alone):
+            faulty.append(document)
+    for policy in resolved:
+        if not any(layer is other for layer in policy.layers for other in faulty):
+            diagnostics += _together(policy)
+    return _first_of_each_file(ordered(diagnostics))
+
+
+def _first_of_each_file(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """At most a hundred of a file: nobody reads more, and a hostile file could have a hundred thousand."""
+    kept: list[Diagnostic] = []
+    counts: dict[str, int] = {}
+    for diagnostic in diagnostics:
+        counts[diagnostic.file] = counts.get(diagnostic.file, 0) + 1
+        if counts[diagnostic.file] <= FAULTS_OF_A_FILE:
+            kept.append(diagnostic)
+    more = [(file, count - FAULTS_OF_A_FILE) for file, count in counts.items() if count > FAULTS_OF_A_FILE]
+    kept += [Diagnostic("CG106", "error", f"{count} further faults are not shown", file, None) for file, count in more]
+    return ordered(kept)
 
 
 def _alone(document: Document) -> list[Diagnostic]:
@@ -42,19 +60,18 @@ def _alone(document: Document) -> list[Diagnostic]:
     return located(document.positions, _core.validate(str(document.data["kind"]), document.data))
 
 
-def _together(resolved: Resolved, document: Document) -> list[Diagnostic]:
-    faults = _core.validate("GuardPolicy", resolved.document, resolved=True)
-    inside = [fault for fault in faults if fault.pointer and fault.pointer[0] in ("spec", "verification")]
-    return [*resolved.diagnostics, *resolved.located(inside)]
+def _together(policy: Resolved) -> list[Diagnostic]:
+    faults = _core.validate("GuardPolicy", policy.document, resolved=True)
+    return policy.located(fault for fault in faults if fault.pointer and fault.pointer[0] in policy.tree.value)
 
 
-def _of_test(loaded: Loaded, document: Document) -> list[Diagnostic]:
-    """What a test refers to: its policy, by name or written out, and its manifests."""
+def _references(loaded: Loaded, document: Document) -> list[Diagnostic]:
+    """What a test, a binding or an exception refers to: a policy by name or written out, manifests, a trace."""
     spec: Any = document.data.get("spec")
     if not isinstance(spec, dict):
         return []
     found: list[Diagnostic] = []
-    policy, manifests = spec.get("policy"), spec.get("manifests")
+    policy, manifests, trace = spec.get("policy"), spec.get("manifests"), spec.get("trace")
     if isinstance(policy, dict):
         found += resolve(loaded, document, ("spec", "policy")).diagnostics
     elif isinstance(policy, str) and loaded.find("GuardPolicy", policy) is None:
@@ -63,6 +80,10 @@ def _of_test(loaded: Loaded, document: Document) -> list[Diagnostic]:
         if isinstance(manifest, str) and loaded.find("ToolManifest", manifest) is None:
             steps = ("spec", "manifests", at)
             found += _unknown(loaded, document, "CG708", "manifest", "ToolManifest", manifest, steps)
+    if isinstance(trace, str) and not (Path(document.source.file).parent / trace).is_file():
+        hint = "a trace is looked for beside the file that names it"
+        missing = Found("CG710", "error", f"no such trace file: `{trace}`", ("spec", "trace"), "value", hint)
+        found += located(document.positions, [missing])
     return found
 
 

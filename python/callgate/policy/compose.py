@@ -43,6 +43,7 @@ class Limits(NamedTuple):
     depth: int = 64
     nodes: int = 100_000
     key_length: int = 1024
+    faults: int = 100
 
 
 DEFAULT_LIMITS = Limits()
@@ -124,9 +125,12 @@ class _Composer:
         self._anchors: dict[str, Node | None] = {}  # None while the anchored value is still open
         self._count = 0
         self._root: Node | None = None
-        self._tabbed_line = -1
+        self._line = self._indent_end = self._tab = -1
 
     def feed(self, event: Event) -> None:
+        if len(self.diagnostics) >= self.limits.faults:
+            at = _start(event)
+            self._stop(f"{self.limits.faults} faults are enough: the rest of the file is not read", at, at + 1)
         if isinstance(event, ScalarEvent):
             self._check_indent(_start(event))
             node = self._scalar(event)
@@ -271,14 +275,15 @@ class _Composer:
             self._report("CG104", f"this value is no `{shown}`", start, end, "remove the tag")
 
     def _check_indent(self, start: int) -> None:
+        """Report a tab before the first value of a line, and behind a `-`, `?` or `:` that indents it."""
         line, column = self.source.position(start)
-        begin = start - column + 1
-        if line == self._tabbed_line or "\t" not in self.source.text[begin:start]:
-            return
-        indent = _INDENT.match(self.source.text, begin, start)
-        if indent is not None and indent.end() == start:
-            self._tabbed_line = line
-            self.diagnostics.append(tab_fault(self.source, self.source.text.index("\t", begin)))
+        if line != self._line:
+            found = _INDENT.match(self.source.text, start - column + 1)
+            self._line, self._indent_end = line, found.end() if found is not None else 0
+            self._tab = self.source.text.find("\t", start - column + 1, self._indent_end)
+        if 0 <= self._tab < start <= self._indent_end:
+            self.diagnostics.append(tab_fault(self.source, self._tab))
+            self._tab = -1  # once a line
 
     def _properties(self, event: MappingStartEvent | SequenceStartEvent | ScalarEvent) -> tuple[int, int, int]:
         """The offset at which a value begins past its anchor and tag, and where the tag begins and ends."""

@@ -12,7 +12,7 @@ from callgate.policy.scalars import resolve_plain
 
 _WIDEST_COLUMN: Final = 64
 # Safe without quotes everywhere: in block and flow, for YAML 1.1 readers too.
-_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")
+_PLAIN: Final = re.compile(r"[0-9]+(?:ms|s|m|h)|[A-Za-z_][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")
 _WORDS_OF_1_1: Final = frozenset(("y", "n", "yes", "no", "on", "off"))
 _ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 

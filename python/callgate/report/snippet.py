@@ -13,6 +13,7 @@ from .color import paint
 TAB: Final = 4
 WIDEST: Final = 140
 _CONTEXT: Final = 60
+_WINDOW: Final = 1000
 
 
 def printable(text: str) -> str:
@@ -24,10 +25,12 @@ def printable(text: str) -> str:
 
 def snippet(source: Source, span: Span, gutter: int, role: str, color: bool) -> list[str]:
     """The lines that show a span; of several lines the first. `gutter` is the width of the line numbers."""
-    shown, starts = _laid_out(source.line(span.line))
+    line = source.line(span.line)
+    skipped = max(0, span.column - 1 - _WINDOW) if len(line) > 3 * _WINDOW else 0  # layout costs time by the character
+    shown, starts = _laid_out(line[skipped : skipped + 3 * _WINDOW])
     last = len(starts) - 1
-    begin = starts[min(span.column - 1, last)]
-    end = starts[min(span.end_column - 1, last)] if span.end_line == span.line else starts[last]
+    begin = starts[min(span.column - 1 - skipped, last)]
+    end = starts[min(span.end_column - 1 - skipped, last)] if span.end_line == span.line else starts[last]
     shown, begin, end = _cropped(shown, begin, max(end, begin + 1))
     mark = ("-" if role == "note" else "^") * (end - begin)
     bar = paint("|", "gutter", color)
