@@ -37,7 +37,7 @@ def check(loaded: Loaded) -> list[Diagnostic]:
             faulty.append(document)
     for policy in resolved:
         if not any(layer is other for layer in policy.layers for other in faulty):
-            diagnostics += _together(policy)
+            diagnostics += together(policy)
     return _first_of_each_file(ordered(diagnostics))
 
 
@@ -60,7 +60,8 @@ def _alone(document: Document) -> list[Diagnostic]:
     return located(document.positions, _core.validate(str(document.data["kind"]), document.data))
 
 
-def _together(policy: Resolved) -> list[Diagnostic]:
+def together(policy: Resolved) -> list[Diagnostic]:
+    """What the core finds in all layers of a policy together, at the places where the values were written."""
     faults = _core.validate("GuardPolicy", policy.document, resolved=True)
     return policy.located(fault for fault in faults if fault.pointer and fault.pointer[0] in policy.tree.value)
 
