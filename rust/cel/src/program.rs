@@ -1,10 +1,10 @@
 //! A compiled expression and what it is evaluated against.
-use crate::ast::Id;
-use crate::check::{check, Reference};
-use crate::compile::{compile, Nodes};
+use crate::ast::{Ast, Id};
+use crate::check::{check, Checked, Reference};
+use crate::compile::{compile, Node, Nodes};
 use crate::error::{ErrorKind, EvalError, Fault};
 use crate::eval::{Machine, Out, Silent, Watch};
-use crate::parse::parse;
+use crate::parse::{each_child, parse};
 use crate::val::Val;
 use crate::{Diagnostic, Env, Fuel, Limits, Span, Type};
 
@@ -113,7 +113,7 @@ impl Program {
             return Err(checked.faults);
         }
         let nodes = compile(&ast, &mut checked, env, limits);
-        let conditions = conditions(&ast, &checked);
+        let conditions = conditions(&ast, &checked, &nodes);
         Ok(Self {
             nodes,
             source: source.into(),
@@ -185,15 +185,17 @@ impl Program {
 }
 
 /// The nodes of type bool that are evaluated, constants left out.
-fn conditions(ast: &crate::ast::Ast, checked: &crate::check::Checked) -> Vec<Id> {
+fn conditions(ast: &Ast, checked: &Checked, nodes: &Nodes) -> Vec<Id> {
     let mut found = Vec::new();
     let mut open = vec![ast.root];
     while let Some(id) = open.pop() {
-        let literal = matches!(ast.expr(id), crate::ast::Expr::Literal(_));
-        if *checked.ty(id).base() == Type::Bool && !literal {
+        if matches!(nodes.nodes.get(id as usize), Some(Node::Const(_))) {
+            continue;
+        }
+        if *checked.ty(id).base() == Type::Bool {
             found.push(id);
         }
-        crate::parse::each_child(ast.expr(id), &mut |child| open.push(child));
+        each_child(ast.expr(id), &mut |child| open.push(child));
     }
     found.sort_unstable();
     found

@@ -123,9 +123,10 @@ impl<'a, 'f, W: Watch> Machine<'a, 'f, W> {
 
     #[inline]
     fn variable(&mut self, slot: usize, name: &str) -> Out<'a> {
-        match self.activation.variable(slot, name)? {
-            Some(value) => Ok(value),
-            None => Err(unbound(name)),
+        match self.activation.variable(slot, name) {
+            Ok(Some(value)) => Ok(value),
+            Ok(None) => Err(unbound(name)),
+            Err(fault) => Err(foreign(fault)),
         }
     }
 
@@ -244,6 +245,13 @@ pub(crate) fn key_of<'a>(value: &Val<'a>) -> Result<Key<'a>, Fault> {
     Key::of(value, false).ok_or_else(|| {
         EvalError::fault(ErrorKind::BadKey, format!("a value of type {} cannot be the key of a map", value.type_name()))
     })
+}
+
+/// An error from the host, perhaps of another expression: here it belongs to the variable that was asked for.
+#[cold]
+fn foreign(mut fault: Fault) -> Fault {
+    fault.span = Span::default();
+    fault
 }
 
 #[cold]
