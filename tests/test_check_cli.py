@@ -240,32 +240,34 @@ def test_resolved_prints_each_line_with_its_file(folder: Path, capsys: pytest.Ca
     )
     (folder / "mine.yaml").write_text(
         HEAD + "  extends: [base]\n  detectors:\n    same_error: {refuse_after: 2}\n  budgets:\n    steps: 3\n"
-        "  rules:\n    - id: r\n      action: ask\n      message: '\"no: \" + args.x'\n"
+        "  rules:\n    - id: r\n      action: ask\n      message: args.y\n  constants: {c: 'a: \"b\"'}\n"
     )
     code, out, err = run(capsys, "check", "--resolved", "--policy", "mine", ".")
     lines = out.split("\n")
     assert (code, err, lines[0][:16]) == (0, "", "# digest sha256:")
     assert "\n".join(lines[1:]) == (
-        'apiVersion: callgate/v1\n'
+'apiVersion: callgate/v1\n'
         'kind: GuardPolicy\n'
         'metadata:\n'
         '  name: mine\n'
-        'spec:                               # mine.yaml:4\n'
-        '  budgets:                          # mine.yaml:8\n'
-        '    steps: 3                        # mine.yaml:9\n'
-        '    tokens: 9                       # base.yaml:5\n'
-        '  time:                             # base.yaml:6\n'
-        '    task: 1m                        # base.yaml:6\n'
-        '  detectors:                        # mine.yaml:6\n'
-        '    same_error:                     # mine.yaml:7\n'
-        '      note_after: 2                 # mine.yaml:7, pulled down from 5\n'
-        '      refuse_after: 2               # mine.yaml:7\n'
-        '  rules:                            # mine.yaml:10\n'
-        '    - id: r                         # mine.yaml:11\n'
-        '      when: args.x                  # base.yaml:9\n'
-        '      action: ask                   # mine.yaml:12\n'
-        '      tools: [a, b]                 # base.yaml:9\n'
-        '      message: "\\"no: \\" + args.x"  # mine.yaml:13\n'
+        'spec:                  # mine.yaml:4\n'
+        '  budgets:             # mine.yaml:8\n'
+        '    steps: 3           # mine.yaml:9\n'
+        '    tokens: 9          # base.yaml:5\n'
+        '  time:                # base.yaml:6\n'
+        '    task: 1m           # base.yaml:6\n'
+        '  detectors:           # mine.yaml:6\n'
+        '    same_error:        # mine.yaml:7\n'
+        '      note_after: 2    # mine.yaml:7, pulled down from 5\n'
+        '      refuse_after: 2  # mine.yaml:7\n'
+        '  rules:               # mine.yaml:10\n'
+        '    - id: r            # mine.yaml:11\n'
+        '      when: args.x     # base.yaml:9\n'
+        '      action: ask      # mine.yaml:12\n'
+        '      tools: [a, b]    # base.yaml:9\n'
+        '      message: args.y  # mine.yaml:13\n'
+        '  constants:           # mine.yaml:14\n'
+        '    c: "a: \\"b\\""      # mine.yaml:14\n'
     )  # fmt: skip
 
 

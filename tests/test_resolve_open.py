@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from callgate.policy.open import PolicyError, open_policy
+from callgate.policy.open import open_policy
 
 HEAD = "apiVersion: callgate/v1\nkind: GuardPolicy\nmetadata: {name: NAME}\nspec:\n"
 FULL = HEAD + "  budgets: {steps: 9, tokens: 9}\n  time: {task: 1m}\n"
@@ -25,24 +25,33 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refused(where: str, folder: Path, name: str | None = None) -> str:
-    with pytest.raises(PolicyError) as caught:
-        open_policy(where, name=name, packs=[folder / "packs"])
-    return str(caught.value)
+    found = open_policy(where, name=name, packs=[folder / "packs"])
+    assert found.compiled is None
+    lines = []
+    for each in found.diagnostics:
+        place = each.file + (f":{each.span.line}:{each.span.column}" if each.span else "")
+        lines.append(f"{place}: {each.severity}[{each.code}]: {each.message} ({each.hint})")
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize(("where", "name"), [("one", None), ("one/p.yaml", None), ("one", "mine")])
 def test_a_file_or_folder_is_opened_with_what_it_extends(where: str, name: str | None, folder: Path) -> None:
-    found = open_policy(where, name=name, packs=[folder / "packs"])
+    opened = open_policy(where, name=name, packs=[folder / "packs"])
+    found = opened.resolved
+    assert found is not None and opened.compiled is not None and opened.diagnostics == []
+    assert opened.compiled.digest == found.digest
     assert (found.name, found.spec) == ("mine", {"budgets": {"steps": 9, "tokens": 9}, "time": {"task": "1m"}})
     assert found.manifest_specs == ({"t": {"tools": {"search": {"effect": "read"}}}} if where == "one" else {})
 
 
 def test_a_pack_is_opened_by_its_name(folder: Path) -> None:
-    assert open_policy("base", packs=[folder / "packs"]).name == "base"
+    compiled = open_policy("base", packs=[folder / "packs"]).compiled
+    assert compiled is not None and compiled.name == "base"
 
 
 def test_one_of_several_is_opened_by_its_name(folder: Path) -> None:
-    assert open_policy("two", name="b", packs=[folder / "packs"]).name == "b"
+    compiled = open_policy("two", name="b", packs=[folder / "packs"]).compiled
+    assert compiled is not None and compiled.name == "b"
     assert refused("two", folder) == "two: error[CG711]: several policies, and none was named (there are `a`, `b`)"
     assert refused("two", folder, "c") == "two: error[CG704]: unknown policy `c` (known here: `a`, `b`, `base`)"
 

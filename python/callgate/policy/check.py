@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import callgate._core as _core
 
+from .compile import Manifest, compile_policy
 from .diagnostics import Diagnostic, ordered
 from .faults import Found, located
 from .load import Document, Loaded
@@ -22,12 +23,15 @@ def check(loaded: Loaded) -> list[Diagnostic]:
     A policy is checked twice: each of its documents by itself, and then, if those are in order, all layers together,
     where faults show that no layer has alone.
     """
-    resolved = [resolve(loaded, document) for document in loaded.of_kind("GuardPolicy")]
     diagnostics = list(loaded.diagnostics)
-    diagnostics += [found for policy in resolved for found in policy.diagnostics]
+    policies: list[_Whole] = []
     for document in loaded.documents:
-        if document.kind in REFERRING:
+        if document.kind == "GuardPolicy":
+            policies.append(_Whole(resolve(loaded, document), None))
+        elif document.kind in REFERRING:
             diagnostics += _references(loaded, document)
+            if document.kind == "GuardTest" and (of_test := _of_test(loaded, document)) is not None:
+                policies.append(of_test)
     broken = {found.file for found in loaded.diagnostics if found.severity == "error"}
     faulty: list[Document] = []
     for document in (*loaded.documents, *loaded.packed):
@@ -35,10 +39,20 @@ def check(loaded: Loaded) -> list[Diagnostic]:
         diagnostics += found_alone
         if document.source.file in broken or any(found.severity == "error" for found in found_alone):
             faulty.append(document)
-    for policy in resolved:
-        if not any(layer is other for layer in policy.layers for other in faulty):
-            diagnostics += together(policy)
+    for resolved, manifests in policies:
+        diagnostics += resolved.diagnostics
+        parts = [*resolved.layers, *resolved.manifests.values(), *(part.document for part in manifests or ())]
+        whole = all(found.severity != "error" for found in resolved.diagnostics)
+        if whole and not any(part is other for part in parts for other in faulty):
+            diagnostics += compile_policy(resolved, manifests)[1]
     return _first_of_each_file(ordered(diagnostics))
+
+
+class _Whole(NamedTuple):
+    """A policy with all its layers, and the manifests that it is judged with, if they are not its own."""
+
+    resolved: Resolved
+    manifests: list[Manifest] | None
 
 
 def _first_of_each_file(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
@@ -60,10 +74,28 @@ def _alone(document: Document) -> list[Diagnostic]:
     return located(document.positions, _core.validate(str(document.data["kind"]), document.data))
 
 
-def together(policy: Resolved) -> list[Diagnostic]:
-    """What the core finds in all layers of a policy together, at the places where the values were written."""
-    faults = _core.validate("GuardPolicy", policy.document, resolved=True)
-    return policy.located(fault for fault in faults if fault.pointer and fault.pointer[0] in policy.tree.value)
+def _of_test(loaded: Loaded, document: Document) -> _Whole | None:
+    """The policy of a test with the manifests of the test, as far as all of them are there."""
+    spec = document.data.get("spec")
+    if not isinstance(spec, dict):
+        return None
+    policy, names = spec.get("policy"), spec.get("manifests")
+    if isinstance(policy, dict):
+        resolved = resolve(loaded, document, ("spec", "policy"))
+    else:
+        named = loaded.find("GuardPolicy", policy) if isinstance(policy, str) else None
+        if named is None:
+            return None
+        resolved = resolve(loaded, named)
+    if names is None:
+        return _Whole(resolved, None)
+    manifests: list[Manifest] = []
+    for at, manifest in enumerate(names if isinstance(names, list) else []):
+        if isinstance(manifest, dict):
+            manifests.append(Manifest("", document, ("spec", "manifests", at)))
+        elif isinstance(manifest, str) and (found := loaded.find("ToolManifest", manifest)) is not None:
+            manifests.append(Manifest(manifest, found, ("spec",)))
+    return _Whole(resolved, manifests)
 
 
 def _references(loaded: Loaded, document: Document) -> list[Diagnostic]:
@@ -73,9 +105,7 @@ def _references(loaded: Loaded, document: Document) -> list[Diagnostic]:
         return []
     found: list[Diagnostic] = []
     policy, manifests, trace = spec.get("policy"), spec.get("manifests"), spec.get("trace")
-    if isinstance(policy, dict):
-        found += resolve(loaded, document, ("spec", "policy")).diagnostics
-    elif isinstance(policy, str) and loaded.find("GuardPolicy", policy) is None:
+    if isinstance(policy, str) and loaded.find("GuardPolicy", policy) is None:
         found += _unknown(loaded, document, "CG704", "policy", "GuardPolicy", policy, ("spec", "policy"))
     for at, manifest in enumerate(manifests if isinstance(manifests, list) else []):
         if isinstance(manifest, str) and loaded.find("ToolManifest", manifest) is None:

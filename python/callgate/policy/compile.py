@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import callgate._core as _core
 
@@ -11,6 +11,14 @@ from .diagnostics import Diagnostic, ordered
 from .faults import located
 from .load import Document
 from .resolve import Resolved
+
+
+class Manifest(NamedTuple):
+    """A manifest in force: its name, the document that it is in, and the steps to its `spec` there."""
+
+    name: str
+    document: Document
+    steps: tuple[str | int, ...] = ("spec",)
 
 
 def compile_policy(

@@ -1,31 +1,37 @@
-"""One policy, checked and resolved, by pack name, file or folder: the way in for whatever runs policies."""
+"""One policy, checked and compiled, by pack name, file or folder: the way in for whatever runs policies."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from .check import check, together
-from .diagnostics import Diagnostic
-from .load import Loaded, load
+import callgate._core as _core
+
+from .check import check
+from .compile import compile_policy
+from .diagnostics import Diagnostic, ordered
+from .load import Document, Loaded, load
 from .resolve import Resolved, resolve
-from .source import Source
 
 
-class PolicyError(ValueError):
-    """A policy that cannot be used. `diagnostics` say why, `sources` hold the text of the files for snippets."""
+class Opened(NamedTuple):
+    """What became of a policy: `compiled` is None if there is an error in `diagnostics`, which also hold warnings.
 
-    def __init__(self, diagnostics: Sequence[Diagnostic], sources: Mapping[str, Source]) -> None:
-        self.diagnostics = list(diagnostics)
-        self.sources = sources
-        super().__init__("\n".join(_line(diagnostic) for diagnostic in self.diagnostics))
+    `resolved` is None where no policy was found, `loaded` has everything that was read, the text of the files included.
+    """
+
+    compiled: _core.CompiledPolicy | None
+    resolved: Resolved | None
+    diagnostics: list[Diagnostic]
+    loaded: Loaded
 
 
 def open_policy(
     where: str | os.PathLike[str], *, name: str | None = None, packs: Sequence[Path] | None = None
-) -> Resolved:
-    """Load, check and resolve a policy.
+) -> Opened:
+    """Load, check, resolve and compile a policy.
 
     Args:
         where: a file or folder with policies and manifests; or, where no such path exists, the name of a shipped pack.
@@ -33,37 +39,32 @@ def open_policy(
         packs: folders with a folder for each pack; None for the packs that ship with callgate.
 
     Returns:
-        The resolved policy; its diagnostics are empty.
-
-    Raises:
-        PolicyError: there is no such policy, several where none was named, or an error in one of them.
+        The policy, or all that is wrong with it and with what was loaded beside it; nothing is raised for that.
 
     Example:
-        >>> try:
-        ...     open_policy("no-such-pack")
-        ... except PolicyError as error:
-        ...     error.diagnostics[0].message
+        >>> open_policy("no-such-pack").diagnostics[0].message
         'no such file or folder, and no such pack'
     """
     path = os.fspath(where)
     there = Path(path).exists()
     loaded = load([path] if there else [], packs=packs)
-    policies = loaded.of_kind("GuardPolicy")
-    if there and name is None:
-        document = policies[0] if len(policies) == 1 else None
-    else:
-        document = loaded.find("GuardPolicy", name if name is not None else path)
-    errors = [diagnostic for diagnostic in check(loaded) if diagnostic.severity == "error"]
-    if not errors and document is None:
-        errors = [_not_found(loaded, path, name, there)]
-    if errors or document is None:
-        raise PolicyError(errors, loaded.sources)
+    document = _document(loaded, path, name, there)
+    diagnostics = check(loaded)
+    if document is None:
+        if not _has_error(diagnostics):
+            diagnostics.append(_not_found(loaded, path, name, there))
+        return Opened(None, None, diagnostics, loaded)
     resolved = resolve(loaded, document)
-    faults = [*resolved.diagnostics, *together(resolved)]  # of a pack, which `check` looks at as a layer only
-    errors = [diagnostic for diagnostic in faults if diagnostic.severity == "error"]
-    if errors:
-        raise PolicyError(errors, loaded.sources)
-    return resolved
+    compiled, found = compile_policy(resolved)
+    diagnostics = ordered([*diagnostics, *found])
+    return Opened(None if _has_error(diagnostics) else compiled, resolved, diagnostics, loaded)
+
+
+def _document(loaded: Loaded, path: str, name: str | None, there: bool) -> Document | None:
+    if name is not None or not there:
+        return loaded.find("GuardPolicy", path if name is None else name)
+    policies = loaded.of_kind("GuardPolicy")
+    return policies[0] if len(policies) == 1 else None
 
 
 def _not_found(loaded: Loaded, path: str, name: str | None, there: bool) -> Diagnostic:
@@ -81,7 +82,5 @@ def _fault(code: str, message: str, file: str, hint: str) -> Diagnostic:
     return Diagnostic(code, "error", message, file, None, hint)
 
 
-def _line(diagnostic: Diagnostic) -> str:
-    at = f":{diagnostic.span.line}:{diagnostic.span.column}" if diagnostic.span is not None else ""
-    hint = f" ({diagnostic.hint})" if diagnostic.hint is not None else ""
-    return f"{diagnostic.file}{at}: {diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}{hint}"
+def _has_error(diagnostics: Sequence[Diagnostic]) -> bool:
+    return any(diagnostic.severity == "error" for diagnostic in diagnostics)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from callgate._core import CompiledPolicy, SnapshotError, TaskState
@@ -103,33 +102,7 @@ class Gate:
 
 
 def _compile(source: str | os.PathLike[str], policy: str | None) -> tuple[CompiledPolicy | None, list[Diagnostic]]:
-    from callgate.policy.compile import compile_policy
-    from callgate.policy.diagnostics import Diagnostic
-    from callgate.policy.load import load
-    from callgate.policy.resolve import resolve
+    from callgate.policy.open import open_policy
 
-    name = os.fspath(source)
-    is_path = Path(name).exists() or os.sep in name or name.endswith((".yaml", ".yml"))
-    loaded = load([name] if is_path else [])
-    wanted = policy if is_path else (policy or name)
-    errors = [diagnostic for diagnostic in loaded.diagnostics if diagnostic.severity == "error"]
-    policies = loaded.of_kind("GuardPolicy")
-    if wanted is not None:
-        found = loaded.find("GuardPolicy", wanted)
-        if found is None and not errors:
-            hint = loaded.hint("GuardPolicy", wanted)
-            errors.append(Diagnostic("CG704", "error", f"unknown policy `{wanted}`", name, None, hint))
-        errors += [it for it in loaded.diagnostics if it.severity == "error" and it not in errors]
-    elif len(policies) == 1:
-        found = policies[0]
-    else:
-        found = None
-        if not errors:
-            names = ", ".join(f"`{document.name}`" for document in policies) or "none"
-            message = f"one policy is wanted, and there are {len(policies)}: {names}"
-            errors.append(Diagnostic("CG709", "error", message, name, None, "name one with `policy=`"))
-    if errors or found is None:
-        return None, errors
-    compiled, diagnostics = compile_policy(resolve(loaded, found))
-    warnings = [diagnostic for diagnostic in loaded.diagnostics if diagnostic.severity != "error"]
-    return compiled, [*warnings, *diagnostics]
+    opened = open_policy(source, name=policy)
+    return opened.compiled, opened.diagnostics
