@@ -137,7 +137,7 @@ impl Pool {
         let reserve = budgets.reserve as f64;
         if let Some((used, limit)) = calls {
             let free = limit - used;
-            if free >= 1.0 && free < reserve + 1.0 && !budgets.reserve_for.iter().any(|name| **name == *tool.name) {
+            if reserve > 0.0 && free < reserve + 1.0 && !budgets.reserve_for.iter().any(|name| **name == *tool.name) {
                 let mut evidence = evidence(used, limit);
                 evidence.push(("reserved", number(reserve)));
                 findings.push(Finding::refuse(Reason::BudgetReserved, evidence));

@@ -60,7 +60,10 @@ impl Task {
             let decision = self.decide_now(policy, &call, is_bad, forced.as_ref());
             verdicts.push(self.commit(policy, call, id, decision));
         }
-        let earlier = std::mem::take(&mut self.remarks);
+        let mut earlier = std::mem::take(&mut self.remarks);
+        if policy.mode == Mode::Audit {
+            earlier.clear();
+        }
         if let Some(first) = verdicts.first_mut() {
             first.notes.splice(0..0, earlier.into_iter().map(reply::note));
         }
@@ -207,18 +210,16 @@ impl Task {
         findings.extend(self.cycle_finding(call));
     }
 
-    /// The session's cycle, else the merged one where it spans agents.
+    /// The session's cycle and the merged one where it spans agents: one finding, in the incidents of both.
     fn cycle_finding(&self, call: &Call) -> Option<Finding> {
         call.tool.detectors.cycle.as_ref()?;
         let own = self.sessions.get(call.session)?.detectors.cycle.as_ref();
-        if let Some(cycle) = own.filter(|cycle| cycle.refuses(call.loose, self.now)) {
-            let incident = IncidentKey::of_cycle(Some(call.session), cycle.members());
-            return Some(Finding::refuse(Reason::Cycle, cycle.evidence()).within(incident));
-        }
-        let merged =
-            self.merged.as_ref().filter(|cycle| cycle.refuses(call.member(), self.now) && cycle.is_shared())?;
-        let incident = IncidentKey::of_cycle(None, merged.members());
-        Some(Finding::refuse(Reason::Cycle, merged.evidence()).within(incident))
+        let own = own.filter(|cycle| cycle.refuses(call.loose, self.now));
+        let merged = self.merged.as_ref().filter(|cycle| cycle.refuses(call.member(), self.now) && cycle.is_shared());
+        let mut finding = Finding::refuse(Reason::Cycle, own.or(merged)?.evidence());
+        finding.incidents.extend(own.map(|cycle| IncidentKey::of_cycle(Some(call.session), cycle.members())));
+        finding.incidents.extend(merged.map(|cycle| IncidentKey::of_cycle(None, cycle.members())));
+        Some(finding)
     }
 
     /// The author's rules of `admit`, in their order.
@@ -256,13 +257,13 @@ impl Task {
             return;
         }
         for finding in findings.iter_mut().filter(|finding| finding.action == Action::Refuse) {
-            let Some(incident) = &finding.incident else { continue };
             let bound = if finding.reason.is_deterministic() {
                 policy.ladder.deterministic_stop_after
             } else {
                 policy.ladder.stop_after_refusals
             };
-            if self.incidents.counted(incident) >= bound {
+            let reached = |incident| bound.is_some_and(|bound| self.incidents.counted(incident) >= bound);
+            if finding.incidents.iter().any(reached) {
                 finding.action = Action::Stop;
             }
         }
@@ -279,7 +280,8 @@ impl Task {
             let reuses = |incident| self.incidents.get(incident).map_or(0, |incident| incident.reuses);
             finding.action == Action::Refuse
                 && finding.reason.may_reuse()
-                && finding.incident.as_ref().is_some_and(|incident| reuses(incident) < policy.ladder.reuse_reads)
+                && !finding.incidents.is_empty()
+                && finding.incidents.iter().all(|incident| reuses(incident) < policy.ladder.reuse_reads)
         };
         if !against.all(may_reuse) || self.out.values().any(|out| !out.call.is_read()) {
             return None;
@@ -315,6 +317,9 @@ impl Task {
         }
         for (reason, used, limit) in self.pool.crossed(&policy.budgets, &call.tool, elapsed) {
             notes.push(reply::note_of_share(reason, used, limit, &call_id));
+        }
+        if policy.mode == Mode::Audit {
+            notes.clear();
         }
         let stop = self.stop_of(&findings, action, &call_id);
         let fate = self.enter(policy, &call, &call_id, action, &findings, retry);
@@ -400,7 +405,7 @@ impl Task {
     fn join_round(&mut self, call: &Arc<Call>, call_id: &Arc<str>, fate: Fate, findings: &[Finding], judged: Action) {
         let mut incidents: Vec<IncidentKey> = Vec::new();
         if judged > Action::Allow && self.stop.as_ref().is_none_or(|stop| stop.call_id == **call_id) {
-            for incident in findings.iter().filter_map(|finding| finding.incident.as_ref()) {
+            for incident in findings.iter().flat_map(|finding| &finding.incidents) {
                 if !incidents.contains(incident) {
                     incidents.push(incident.clone());
                 }

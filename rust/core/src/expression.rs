@@ -80,7 +80,8 @@ impl Expression {
     pub fn evaluate<'a>(&self, scope: &'a dyn Scope) -> Result<&'a Value, EvaluationError> {
         let mut value = scope.variable(&self.root).ok_or_else(|| EvaluationError::NoVariable(self.root.to_string()))?;
         for field in &self.fields {
-            value = value.get(field).ok_or_else(|| EvaluationError::NoField(self.source.to_string()))?;
+            let map = value.as_map().ok_or(EvaluationError::WrongType("map"))?;
+            value = map.get(field).ok_or_else(|| EvaluationError::NoField(self.source.to_string()))?;
         }
         Ok(value)
     }

@@ -1,5 +1,7 @@
 //! What a result brings that the task did not know: records, leaves, ranges, pages.
-use callgate_value::{write_canonical, Symbol, SymbolKey, Value};
+use std::borrow::Cow;
+
+use callgate_value::{write_loosened, Loosening, Symbol, SymbolKey, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -11,17 +13,28 @@ const MOST_LEAVES: usize = 20_000;
 /// Items remembered for a task; past it everything counts as known but the newest half million.
 const MOST_ITEMS: usize = 1_000_000;
 
-/// The items of a result: its records by key, else its leaves.
-pub(crate) fn items(key: &SymbolKey, result: &Value, records: Option<&[Value]>, by: &[String]) -> Vec<u64> {
-    match records {
-        Some(records) => records.iter().map(|record| record_item(key, record, by)).collect(),
-        None => {
-            let mut found = Vec::new();
-            leaves(key, result, &mut Vec::new(), &mut found);
-            found
+/// The items of a result's records, by key.
+pub(crate) fn record_items(key: &SymbolKey, records: &[Value], by: &[String], mask: Mask<'_>) -> Vec<u64> {
+    let item = |record: &Value| {
+        let mut text = b"record:".to_vec();
+        let loosening = Loosening { ignore: &[], mask: Some(mask) };
+        match write_loosened(&record_key(record, by), loosening, &mut text) {
+            Ok(()) => key.bytes(&text).0,
+            Err(_) => NOTHING.0,
         }
-    }
+    };
+    records.iter().map(item).collect()
 }
+
+/// The leaves of a result without its ignored top-level fields, strings masked.
+pub(crate) fn leaf_items(key: &SymbolKey, result: &Value, ignore: &[String], mask: Mask<'_>) -> Vec<u64> {
+    let mut found = Vec::new();
+    leaves(key, result, ignore, mask, &mut Vec::new(), &mut found);
+    found
+}
+
+/// How a result's strings are masked before they are compared.
+pub(crate) type Mask<'m> = &'m dyn Fn(&str) -> Cow<'_, str>;
 
 /// The key of a record: its key fields, or all of it.
 pub(crate) fn record_key(record: &Value, by: &[String]) -> Value {
@@ -31,15 +44,7 @@ pub(crate) fn record_key(record: &Value, by: &[String]) -> Value {
     Value::List(by.iter().map(|field| record.get(field).cloned().unwrap_or(Value::Null)).collect())
 }
 
-fn record_item(key: &SymbolKey, record: &Value, by: &[String]) -> u64 {
-    let mut text = b"record:".to_vec();
-    match write_canonical(&record_key(record, by), &mut text) {
-        Ok(()) => key.bytes(&text).0,
-        Err(_) => NOTHING.0,
-    }
-}
-
-fn leaves(key: &SymbolKey, value: &Value, path: &mut Vec<u8>, found: &mut Vec<u64>) {
+fn leaves(key: &SymbolKey, value: &Value, ignore: &[String], mask: Mask<'_>, path: &mut Vec<u8>, found: &mut Vec<u64>) {
     if found.len() >= MOST_LEAVES {
         return;
     }
@@ -50,20 +55,23 @@ fn leaves(key: &SymbolKey, value: &Value, path: &mut Vec<u8>, found: &mut Vec<u6
         Value::List(items) => {
             path.extend_from_slice(b"\xFF*");
             for item in items {
-                leaves(key, item, path, found);
+                leaves(key, item, &[], mask, path, found);
             }
         }
         Value::Map(map) => {
             for (name, item) in map.iter() {
+                if ignore.iter().any(|ignored| Some(ignored.as_str()) == name.as_str()) {
+                    continue;
+                }
                 path.push(0xFF);
                 path.extend_from_slice(name.as_bytes());
-                leaves(key, item, path, found);
+                leaves(key, item, &[], mask, path, found);
                 path.truncate(length);
             }
         }
         scalar => {
             path.push(0xFE);
-            if write_canonical(scalar, path).is_ok() {
+            if write_loosened(scalar, Loosening { ignore: &[], mask: Some(mask) }, path).is_ok() {
                 found.push(key.bytes(path).0);
             }
         }
@@ -179,7 +187,8 @@ mod tests {
 
     fn offer(text: &str) -> Offer {
         let value = read_json(text.as_bytes()).unwrap();
-        Offer { items: items(&SymbolKey::new([1; 16]), &value, None, &[]), covered: None }
+        let mask = |text: &str| -> Cow<'static, str> { Cow::Owned(text.to_owned()) };
+        Offer { items: leaf_items(&SymbolKey::new([1; 16]), &value, &[], &mask), covered: None }
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub(crate) struct Novelty {
     pub(crate) call: bool,
     /// Unlike the last known result of the tool.
     pub(crate) tool: bool,
+    /// Unlike the last known result of the tool's reads, of the same target.
+    pub(crate) reads: bool,
     /// A state that the target was not in before.
     pub(crate) state: bool,
 }
@@ -96,7 +98,8 @@ impl Incidents {
             if incident.key.names(call) {
                 incident.outside = 0;
                 return !match &incident.key {
-                    IncidentKey::Tool { .. } | IncidentKey::Reads { .. } => new.tool,
+                    IncidentKey::Tool { .. } => new.tool,
+                    IncidentKey::Reads { .. } => new.reads,
                     IncidentKey::State { .. } => new.state,
                     IncidentKey::Transfers => false,
                     IncidentKey::Call { .. } | IncidentKey::Members { .. } | IncidentKey::TaskCall { .. } => new.call,

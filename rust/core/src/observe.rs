@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use crate::call::Call;
-use crate::detect::{diversity, frequency, Detector, Observation, Remark, Remarks, Write};
+use crate::detect::{diversity, frequency, same_result, Detector, Observation, Remark, Remarks, Write};
 use crate::gain::Gain;
 use crate::incident::Novelty;
 use crate::outcome::{judge, Judged, Outcome};
@@ -197,19 +197,16 @@ impl Task {
         let mut closed = Closed::default();
         let mut earlier: Vec<Fed> = Vec::new();
         let mut refused = Vec::new();
-        for (at, member) in members.into_iter().enumerate() {
-            match member.fate {
-                Fate::Observed(seen) => {
-                    self.feed(*seen, &mut earlier, &mut closed);
-                    self.end_if_due(policy, &mut closed);
-                }
-                Fate::NotRun if !member.incidents.is_empty() => {
-                    refused.push((at, member.call_id, member.incidents, member.reused));
-                }
-                Fate::NotRun | Fate::Out => {}
+        for member in members {
+            if !member.incidents.is_empty() {
+                refused.push((member.call_id, member.incidents, member.reused));
+            }
+            if let Fate::Observed(seen) = member.fate {
+                self.feed(*seen, &mut earlier, &mut closed);
+                self.end_if_due(policy, &mut closed);
             }
         }
-        for (_, call_id, incidents, reused) in refused {
+        for (call_id, incidents, reused) in refused {
             let elsewhere = closed.gains.iter().any(|(of, gain)| *of != call_id && gain.count > 0);
             if !elsewhere {
                 for incident in &incidents {
@@ -226,36 +223,40 @@ impl Task {
         if let Some(error) = &seen.judged.expression_error {
             let evidence = vec![("error", callgate_value::Value::from(error.as_str()))];
             closed.remarks.add(Reason::PolicyError, &seen, evidence);
+        }
+        if is_double(&seen, earlier) || seen.judged.class == Some(ErrorClass::Transient) {
+            return;
+        }
+        let is_format = seen.judged.class == Some(ErrorClass::Format);
+        if let Some(session) = self.sessions.get_mut(call.session).filter(|_| is_format || seen.succeeded()) {
+            session.detectors.unknown_tool.after(&seen, &mut closed.remarks);
+            session.detectors.invalid_arguments.after(&seen, &mut closed.remarks);
+        }
+        if is_format || !seen.fed {
             return;
         }
         if call.tool.waiting.is_some() {
             self.feed_wait(&seen, &mut closed.remarks);
             return;
         }
-        let is_format = seen.judged.class == Some(ErrorClass::Format);
-        if !seen.fed && !is_format {
-            return;
-        }
-        if let Some(session) = self.sessions.get_mut(call.session) {
-            session.detectors.unknown_tool.after(&seen, &mut closed.remarks);
-            session.detectors.invalid_arguments.after(&seen, &mut closed.remarks);
-        }
-        if is_format || is_double(&seen, earlier) {
-            return;
-        }
-        if seen.succeeded() && seen.judged.result.is_some() {
+        let graded = seen.judged.expression_error.is_none();
+        if graded && seen.succeeded() && seen.judged.result.is_some() {
             seen.gain = self.known.learn(&seen.judged.offer, call.asked.as_ref());
             closed.gains.push((Arc::clone(&seen.call_id), seen.gain));
         }
         let wrote = self.write(&seen);
         let novelty = self.novelty(&seen);
-        self.run_detectors(&seen, &mut closed.remarks);
+        self.run_identity_detectors(&seen, &mut closed.remarks);
+        if graded {
+            self.run_outcome_detectors(&seen, &mut closed.remarks);
+        }
         self.denied.after(&seen, &mut closed.remarks);
-        self.states.after(&seen, &mut closed.remarks);
         self.transfers.after(&seen, &mut closed.remarks);
         self.incidents.observe(&call, novelty, seen.gain.count > 0);
         self.remember(&seen);
-        self.count_gain(&seen, wrote, &mut closed.remarks);
+        if graded {
+            self.count_gain(&seen, wrote, &mut closed.remarks);
+        }
     }
 
     fn feed_wait(&mut self, seen: &Observation, remarks: &mut Remarks) {
@@ -265,15 +266,15 @@ impl Task {
         if !progress {
             return;
         }
-        session.detectors.consecutive.waited();
-        if let Some(cycle) = &mut session.detectors.cycle {
-            cycle.clear();
-        }
         if let Some(merged) = &mut self.merged {
             merged.clear();
         }
         for session in &mut self.sessions {
             session.detectors.exact_repeat.waited();
+            session.detectors.consecutive.waited();
+            if let Some(cycle) = &mut session.detectors.cycle {
+                cycle.clear();
+            }
         }
         self.no_gain.clear();
     }
@@ -315,20 +316,22 @@ impl Task {
 
     /// What is new in an outcome, as far as incidents ask.
     fn novelty(&self, seen: &Observation) -> Novelty {
-        let none = Novelty { call: false, tool: false, state: false };
+        let none = Novelty { call: false, tool: false, reads: false, state: false };
         let (Some(session), Some(result)) = (self.sessions.get(seen.call.session), seen.judged.result) else {
             return none;
         };
-        let call = session.last_results.get(&seen.call.loose).is_some_and(|last| {
+        let call = session.last_results.get(&seen.call.loose).is_none_or(|last| {
             let same_failure = last.failure.is_some() && last.failure == seen.judged.failure;
             last.result != result && !(same_failure && last.others == seen.others)
         });
-        let tool = session.last_of_tool.get(&seen.call.tool_symbol).is_some_and(|last| *last != result);
+        let tool = session.last_of_tool.get(&seen.call.tool_symbol) != Some(&result);
+        let reads = session.last_of_reads.get(&same_result::place(&seen.call)) != Some(&result);
         let state = seen.judged.state.is_some_and(|state| self.states.is_new(&seen.call, state));
-        Novelty { call, tool, state }
+        Novelty { call, tool, reads, state }
     }
 
-    fn run_detectors(&mut self, seen: &Observation, remarks: &mut Remarks) {
+    /// The detectors that ask only which call it was and whether the same came back.
+    fn run_identity_detectors(&mut self, seen: &Observation, remarks: &mut Remarks) {
         let key = self.key;
         let Some(session) = self.sessions.get_mut(seen.call.session) else { return };
         let detectors = &mut session.detectors;
@@ -355,12 +358,19 @@ impl Task {
                 remarks.add(Reason::Cycle, seen, cycle.evidence());
             }
         }
+        diversity::after(seen, &detectors.window, remarks);
+    }
+
+    /// The detectors that ask what the outcome is worth.
+    fn run_outcome_detectors(&mut self, seen: &Observation, remarks: &mut Remarks) {
+        let Some(session) = self.sessions.get_mut(seen.call.session) else { return };
+        let detectors = &mut session.detectors;
         detectors.oscillation.after(seen, remarks);
         detectors.same_error.after(seen, remarks);
         detectors.same_result.after(seen, remarks);
         detectors.no_gain.after(seen, remarks);
         detectors.empty_streak.after(seen, remarks);
-        diversity::after(seen, &detectors.window, remarks);
+        self.states.after(seen, remarks);
     }
 
     fn remember(&mut self, seen: &Observation) {
@@ -373,6 +383,9 @@ impl Task {
         let last = LastResult { result, failure: seen.judged.failure, others: seen.others };
         session.last_results.insert(seen.call.loose, last);
         session.last_of_tool.insert(seen.call.tool_symbol, result);
+        if seen.call.is_read() {
+            session.last_of_reads.insert(same_result::place(&seen.call), result);
+        }
     }
 
     /// The task-wide count; it may end the task.

@@ -109,9 +109,10 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
     }
     let scope = bare;
     let result_symbol = result.and_then(|result| {
-        let version = contract.version.as_ref().and_then(|version| {
-            or_trouble(version.evaluate(&scope), version, &mut trouble).filter(|value| !matches!(value, Value::Null))
-        });
+        let version = contract
+            .version
+            .as_ref()
+            .and_then(|version| or_trouble(present(version.evaluate(&scope)), version, &mut trouble).flatten());
         identity(key, tool, result, version, outcome.digest.as_deref())
     });
     let result_symbol = result_symbol.or_else(|| {
@@ -120,8 +121,8 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
     });
     let mut state = None;
     if let (Some(expression), true) = (&contract.state, result.is_some()) {
-        state = or_trouble(expression.evaluate(&scope), expression, &mut trouble)
-            .filter(|value| !matches!(value, Value::Null))
+        state = or_trouble(present(expression.evaluate(&scope)), expression, &mut trouble)
+            .flatten()
             .and_then(|value| key.value(value, Loosening::default()).ok())
             .map(|symbol| symbol.0);
     }
@@ -135,15 +136,16 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
         Some(_) if empty => Grade::Empty,
         Some(_) => grade(tool, records),
     };
+    let mask = masking(|text| strip(tool, text, mask_success));
     let offer = result.map_or_else(Offer::default, |result| Offer {
         items: match (records, &outcome.digest, result_symbol) {
             (None, Some(_), Some(symbol)) => vec![symbol],
-            (None, None, Some(symbol)) => match gain::items(key, result, None, &contract.key) {
+            (None, None, Some(symbol)) => match gain::leaf_items(key, result, &contract.ignore, &mask) {
                 none if none.is_empty() => vec![symbol],
                 items => items,
             },
             (None, _, None) => Vec::new(),
-            (Some(records), _, _) => gain::items(key, result, Some(records), &contract.key),
+            (Some(records), _, _) => gain::record_items(key, records, &contract.key, &mask),
         },
         covered: covered(key, call, &scope, &mut trouble),
     });
@@ -168,6 +170,15 @@ fn or_trouble<T>(
     trouble: &mut Option<String>,
 ) -> Option<T> {
     answer.map_err(|error| trouble.get_or_insert_with(|| format!("`{}`: {error}", expression.source()))).ok()
+}
+
+/// Null or absent is no value; it is no error that a result leaves an optional field out.
+fn present(answer: Result<&Value, EvaluationError>) -> Result<Option<&Value>, EvaluationError> {
+    match answer {
+        Ok(Value::Null) | Err(EvaluationError::NoField(_)) => Ok(None),
+        Ok(value) => Ok(Some(value)),
+        Err(error) => Err(error),
+    }
 }
 
 fn failure(
@@ -370,12 +381,8 @@ fn covered(key: &SymbolKey, call: &Call, scope: &ResultScope<'_>, trouble: &mut 
             Some(Covered::Range { target: *target, from: *from, to: *to })
         }
         (Some(Coverage::Cursor { next, .. }), _) => {
-            let next = or_trouble(next.evaluate(scope), next, trouble)?;
-            let page = match next {
-                Value::Null => None,
-                page => gain::page(key, call.tool_symbol, page),
-            };
-            Some(Covered::Next(page))
+            let next = or_trouble(present(next.evaluate(scope)), next, trouble)?;
+            Some(Covered::Next(next.and_then(|page| gain::page(key, call.tool_symbol, page))))
         }
         _ => None,
     }

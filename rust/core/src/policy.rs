@@ -481,10 +481,10 @@ pub struct Budgets {
 pub struct Ladder {
     /// Reads answered from the last result, per incident.
     pub reuse_reads: u64,
-    /// Counted refusals after which the next is a stop.
-    pub stop_after_refusals: u64,
+    /// Counted refusals after which the next is a stop; none: never.
+    pub stop_after_refusals: Option<u64>,
     /// The same for unknown tools and invalid arguments.
-    pub deterministic_stop_after: u64,
+    pub deterministic_stop_after: Option<u64>,
 }
 
 /// What an event resets.

@@ -140,6 +140,8 @@ pub(crate) struct Session {
     pub(crate) last_results: FxHashMap<u64, LastResult>,
     /// Last known results by tool, for incidents.
     pub(crate) last_of_tool: FxHashMap<u64, u64>,
+    /// Last known results by tool and target of reads, for incidents.
+    pub(crate) last_of_reads: FxHashMap<u64, u64>,
     #[serde(skip)]
     pub(crate) round: Option<Round>,
 }
@@ -311,6 +313,7 @@ impl Task {
             attempts: FxHashMap::default(),
             last_results: FxHashMap::default(),
             last_of_tool: FxHashMap::default(),
+            last_of_reads: FxHashMap::default(),
             round: None,
         });
         self.sessions.len().saturating_sub(1)

@@ -94,8 +94,8 @@ pub struct Finding {
     pub action: Action,
     /// What shows it.
     pub evidence: Evidence,
-    /// Which incident it belongs to; budgets, rules and waits belong to none.
-    pub incident: Option<IncidentKey>,
+    /// Which incidents it belongs to; budgets, rules and waits belong to none.
+    pub incidents: Vec<IncidentKey>,
     /// Seconds after which trying again makes sense.
     pub retry_after: Option<f64>,
     /// The observation code, where an author gave one.
@@ -108,14 +108,14 @@ impl Finding {
     /// A refusal for `reason`.
     #[must_use]
     pub fn refuse(reason: Reason, evidence: Evidence) -> Self {
-        let (rule, incident, retry_after, code, message) = (None, None, None, None, None);
-        Self { reason, rule, action: Action::Refuse, evidence, incident, retry_after, code, message }
+        let (rule, retry_after, code, message) = (None, None, None, None);
+        Self { reason, rule, action: Action::Refuse, evidence, incidents: Vec::new(), retry_after, code, message }
     }
 
     /// The same, counted in an incident.
     #[must_use]
     pub fn within(mut self, incident: IncidentKey) -> Self {
-        self.incident = Some(incident);
+        self.incidents.push(incident);
         self
     }
 

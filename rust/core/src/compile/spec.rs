@@ -47,7 +47,7 @@ pub(crate) fn compile(
         faults.not_yet(Place::Policy, &at(&["spec", "parameters"]), "a parameter set by bindings");
     }
     let ladder = spec.ladder.as_ref();
-    let count = |value: Option<crate::model::numbers::Count>, default| value.map_or(default, |count| count.get());
+    let count = |value: Option<crate::model::numbers::Count>| value.map(|count| count.get());
     let resets = spec.resets.as_ref();
     Policy {
         name: document.metadata.name.as_str().to_owned(),
@@ -71,9 +71,9 @@ pub(crate) fn compile(
         undeclared: Arc::new(thresholds.general.blind()),
         budgets: budgets::compile(spec.budgets.as_ref(), spec.time.as_ref(), faults),
         ladder: Ladder {
-            reuse_reads: count(ladder.and_then(|it| it.reuse_reads), 2),
-            stop_after_refusals: count(ladder.and_then(|it| it.stop_after_refusals), 2),
-            deterministic_stop_after: count(ladder.and_then(|it| it.deterministic_stop_after), 1),
+            reuse_reads: count(ladder.and_then(|it| it.reuse_reads)).unwrap_or(0),
+            stop_after_refusals: count(ladder.and_then(|it| it.stop_after_refusals)),
+            deterministic_stop_after: count(ladder.and_then(|it| it.deterministic_stop_after)),
         },
         on_user_turn: parts(resets.and_then(|it| it.user_turn.as_ref())),
         on_compaction: parts(resets.and_then(|it| it.compaction.as_ref())),

@@ -57,21 +57,19 @@ impl Detector for StaleWait {
     }
 
     fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {
-        let Some(waiting) = &seen.call.tool.waiting else { return };
+        let (Some(waiting), Some(answer)) = (&seen.call.tool.waiting, seen.judged.result) else { return };
         if self.polls.len() >= MOST_POLLS && !self.polls.contains_key(&seen.call.loose) {
             self.polls.clear();
         }
         let fresh = Poll { answer: None, unchanged: 0, changed_at: seen.at, answered_at: seen.at };
         let poll = self.polls.entry(seen.call.loose).or_insert(fresh);
         poll.answered_at = seen.at;
-        if let Some(answer) = seen.judged.result {
-            if poll.answer == Some(answer) {
-                poll.unchanged = poll.unchanged.saturating_add(1);
-            } else {
-                poll.answer = Some(answer);
-                poll.unchanged = 1;
-                poll.changed_at = seen.at;
-            }
+        if poll.answer == Some(answer) {
+            poll.unchanged = poll.unchanged.saturating_add(1);
+        } else {
+            poll.answer = Some(answer);
+            poll.unchanged = 1;
+            poll.changed_at = seen.at;
         }
         if poll.is_stale(waiting) {
             remarks.add(Reason::StaleWait, seen, poll.evidence(waiting));
