@@ -185,10 +185,13 @@ mod tests {
     use super::*;
     use callgate_value::read_json;
 
+    fn unmasked(text: &str) -> Cow<'_, str> {
+        Cow::Borrowed(text)
+    }
+
     fn offer(text: &str) -> Offer {
         let value = read_json(text.as_bytes()).unwrap();
-        let mask = |text: &str| -> Cow<'static, str> { Cow::Owned(text.to_owned()) };
-        Offer { items: leaf_items(&SymbolKey::new([1; 16]), &value, &[], &mask), covered: None }
+        Offer { items: leaf_items(&SymbolKey::new([1; 16]), &value, &[], &unmasked), covered: None }
     }
 
     #[test]
