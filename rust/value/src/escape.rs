@@ -72,33 +72,46 @@ pub fn hex(digit: u8) -> u8 {
     }
 }
 
-/// Bytes that may need more than to be copied; 0xED may start a lone surrogate.
-const SPECIAL: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = true;
-        byte += 1;
-    }
-    table[b'"' as usize] = true;
-    table[b'\\' as usize] = true;
-    table[0xED] = true;
-    table
-};
-
 /// How many bytes from the start need no second look.
 #[inline]
 fn plain_run(text: &[u8]) -> usize {
+    let first = |marks: u64| marks.trailing_zeros() as usize / 8;
+    let Some(last) = text.last_chunk::<8>() else {
+        // the zeros behind a short text look like control characters
+        return first(marks(first_bytes(text))).min(text.len());
+    };
     let mut at = 0;
     for word in text.chunks_exact(8) {
         let marks = marks(u64::from_le_bytes(word.try_into().unwrap_or_default()));
         if marks != 0 {
-            return at + marks.trailing_zeros() as usize / 8;
+            return at + first(marks);
         }
         at += 8;
     }
-    let rest = text.get(at..).unwrap_or_default();
-    at + rest.iter().position(|byte| SPECIAL[usize::from(*byte)]).unwrap_or(rest.len())
+    // What is left is read as the end of the last eight bytes, the rest of which is known to be plain.
+    match marks(u64::from_le_bytes(*last)) {
+        0 => text.len(),
+        marks => text.len() - 8 + first(marks),
+    }
+}
+
+/// The first eight bytes, the first the lowest; zeros where there are fewer.
+#[inline]
+#[must_use]
+pub fn first_bytes(text: &[u8]) -> u64 {
+    if let Some(word) = text.first_chunk::<8>() {
+        return u64::from_le_bytes(*word);
+    }
+    if let (Some(head), Some(tail)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        // the two overlap where they hold the same bytes
+        return u64::from(u32::from_le_bytes(*head)) | u64::from(u32::from_le_bytes(*tail)) << (8 * (text.len() - 4));
+    }
+    match *text {
+        [a] => u64::from(a),
+        [a, b] => u64::from(a) | u64::from(b) << 8,
+        [a, b, c] => u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16,
+        _ => 0,
+    }
 }
 
 /// The top bit of the first special byte among eight, the lowest first; bits above it mean nothing.

@@ -23,7 +23,7 @@ pub use canonical::{
     canonical_json, compare_keys, write_canonical, write_float, write_int, write_loosened, Loosening, Mask,
     NoCanonical, MAX_SAFE_INTEGER,
 };
-pub use escape::{write_string, Sink};
+pub use escape::{first_bytes, write_string, Sink};
 pub use fingerprint::{
     digest, fingerprint, loosened_digest, start_fingerprint, with_buffer, Digest, Symbol, SymbolKey, DIGEST_PREFIX,
     FINGERPRINT_PREFIX,
