@@ -224,6 +224,34 @@ def test_a_binding_for_an_unknown_policy_and_a_test_without_its_trace_are_said(
     ])  # fmt: skip
 
 
+def test_a_fault_in_a_value_that_is_used_twice_is_said_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "p.yaml").write_text(
+        HEAD.replace("GuardPolicy", "ToolManifest") + "  tools:\n    a:\n      result: &r {min_record: 1}\n"
+        "    b:\n      result: *r\n"
+    )
+    assert found(capsys, "p.yaml") == (1, [("CG201", "p.yaml:7:19", "did you mean `min_records`?")])
+
+
+def test_a_fault_that_an_alias_brings_points_at_the_alias_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "p.yaml").write_text(FULL + "  constants: {c: &c {x: 1}}\n  resets: *c\n")
+    shown = (
+        "error[CG201]: unknown key `x` in `resets`\n"
+        " --> p.yaml:7:22\n"
+        "  |\n"
+        "7 |   constants: {c: &c {x: 1}}\n"
+        "  |                      ^\n"
+        "  = help: known here: `user_turn`, `compaction`\n"
+        "note: used through this alias\n"
+        " --> p.yaml:8:11\n"
+        "  |\n"
+        "8 |   resets: *c\n"
+        "  |           --\n"
+        "\n"
+        "1 error in 1 file\n"
+    )
+    assert run(capsys, "check", "p.yaml") == (1, shown, "")
+
+
 def test_a_fault_of_the_layers_together_points_at_the_file_that_wrote_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

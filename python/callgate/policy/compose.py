@@ -68,9 +68,8 @@ def compose(source: Source, limits: Limits = DEFAULT_LIMITS, backend: Backend = 
             composer.feed(event)
     except SyntaxFault as fault:
         composer.diagnostics.append(fault.diagnostic)
-        if (
-            backend == "c"
-        ):  # the two parsers agree on what is YAML, not on the words and places: those of the pure one count
+        # the two parsers agree on what is YAML, but not on words and places: those of the pure one count
+        if backend == "c":
             pure = compose(source, limits, "pure")
             if pure.diagnostics:
                 return pure
@@ -83,16 +82,16 @@ def _start(event: Event) -> int:
     return event.start_mark.index if event.start_mark is not None else 0
 
 
+def _end(event: Event) -> int:
+    return event.end_mark.index if event.end_mark is not None else 0
+
+
 def _has_surrogate(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
         return True
     return False
-
-
-def _end(event: Event) -> int:
-    return event.end_mark.index if event.end_mark is not None else 0
 
 
 class _Stopped(Exception):
@@ -184,10 +183,9 @@ class _Composer:
         name = str(event.anchor)
         node = self._anchors.get(name)
         if node is None:
-            inside = name in self._anchors
-            message = (
-                f"alias `*{name}` stands inside its own anchor" if inside else f"no anchor `&{name}` before this alias"
-            )
+            message = f"no anchor `&{name}` before this alias"
+            if name in self._anchors:
+                message = f"alias `*{name}` stands inside its own anchor"
             raise _Stopped(Diagnostic("CG109", "error", message, self.source.file, self.source.span(start, end)))
         self._grow(node.size, start, end)
         if len(self._stack) + node.height > self.limits.depth:

@@ -46,9 +46,12 @@ class Diagnostic(NamedTuple):
 
 
 def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Each diagnostic once, by file, then position, then code."""
+    """By file, then position, then code; what is said twice of one place, as through an alias, once."""
     nowhere = Span(0, 0, 0, 0)
-    return sorted(dict.fromkeys(diagnostics), key=lambda d: (d.file, d.span or nowhere, d.code, d.message))
+    unique: dict[object, Diagnostic] = {}
+    for each in diagnostics:
+        unique.setdefault((each.file, each.span, each.code, each.message), each)
+    return sorted(unique.values(), key=lambda d: (d.file, d.span or nowhere, d.code, d.message))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

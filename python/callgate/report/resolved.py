@@ -10,7 +10,7 @@ from callgate.policy.merge import Merged
 from callgate.policy.resolve import Resolved
 from callgate.policy.scalars import resolve_plain
 
-_WIDEST_COLUMN: Final = 64
+_WIDEST_COLUMN: Final = 56  # longer lines push their own comment out, not those of all lines
 # Safe without quotes everywhere: in block and flow, for YAML 1.1 readers too.
 _PLAIN: Final = re.compile(r"[0-9]+(?:ms|s|m|h)|[A-Za-z_][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")
 _WORDS_OF_1_1: Final = frozenset(("y", "n", "yes", "no", "on", "off"))
@@ -28,7 +28,7 @@ def render(resolved: Resolved) -> str:
         lines += _lines(key, resolved.document[key], 0)
     for key, block in resolved.tree.value.items():
         lines += _block(f"{key}:", block, 0)
-    width = min(max(len(text) for text, comment in lines if comment), _WIDEST_COLUMN)
+    width = max((len(text) for text, comment in lines if comment and len(text) <= _WIDEST_COLUMN), default=0)
     return "".join(f"{text:<{width}}  # {comment}\n" if comment else f"{text}\n" for text, comment in lines)
 
 
