@@ -7,6 +7,7 @@ from typing import Final, TextIO
 
 _CODES: Final = {
     "error": "1;31", "warning": "1;33", "note": "1;36", "help": "1;36", "bold": "1", "gutter": "1;34",
+    "allowed": "32", "noted": "33", "refused": "31", "stopped": "1;31", "faint": "2",
 }  # fmt: skip
 
 

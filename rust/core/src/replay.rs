@@ -360,7 +360,8 @@ impl Replay {
         for row in &rows {
             track.noted |= !row.notes.is_empty();
             track.stopped |= row.stopped;
-            track.touched |= row.stopped || count(&mut self.totals, row);
+            let acted = count(&mut self.totals, row);
+            track.touched |= acted || row.stopped;
         }
         self.done.extend(rows);
     }

@@ -57,11 +57,12 @@ fn happened(reason: Reason, tool: &str, evidence: &Evidence) -> String {
         Reason::ExactRepeat => format!("this exact call of `{tool}` has returned the same result {} times", count()),
         Reason::Consecutive => format!("this exact call of `{tool}` was made {} times in a row", count()),
         Reason::Frequency => format!("this exact call of `{tool}` came {} times lately", count()),
-        Reason::Cycle => format!(
-            "the last calls go round: {} laps of the same {} call(s) with the same results",
-            shown(evidence, "laps"),
-            shown(evidence, "period")
-        ),
+        Reason::Cycle => match (fact(evidence, "period"), shown(evidence, "laps")) {
+            (Some(Value::Int(1)), laps) => format!("the last {laps} calls are the same call with the same result"),
+            (_, laps) => {
+                format!("the last calls go round: {laps} laps of the same {} calls", shown(evidence, "period"))
+            }
+        },
         Reason::Oscillation => format!(
             "`{tool}` was called with slightly different arguments {} times and returned what is known",
             count()
