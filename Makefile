@@ -66,6 +66,7 @@ bench: build ## time callgate against its baselines in one run, and print the ra
 
 demo: setup ## judge a recorded looping run and tell what was stopped, and why
 	@$(BIN)/callgate demo
+	@printf '\ncallgate is installed in %s: `. %s/bin/activate` puts it on the PATH of this shell\n' $(VENV) $(VENV)
 
 package-check: build ## install from the folder and from the sdist into fresh environments, and look for the packs
 	$(BIN)/python .ci/check_package.py

@@ -91,7 +91,7 @@ def test_the_demo_says_where_and_why_what_the_model_read_what_was_saved_and_what
     assert main(["demo"]) == 0
     said = capsys.readouterr().out
     for words in (
-        " 12  35 s  get_order     order: 4711                                               refused\n"
+        " 12  35 s  get_order     order: 4711" + 44 * " " + "refused\n"
         "           ↳ exact_repeat: this exact call of `get_order` has returned the same result 3 times\n",
         "code       DUPLICATE_TOOL_CALL_BLOCKED",
         "noted 3 ",
@@ -116,7 +116,9 @@ def test_no_line_but_the_last_command_is_wider_than_the_terminal(
 
 
 def test_there_is_no_colour_where_output_is_no_terminal() -> None:
-    done = subprocess.run([Path(sys.executable).with_name("callgate"), "demo"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [Path(sys.executable).with_name("callgate"), "demo"], capture_output=True, text=True, check=True
+    )
     assert "\x1b" not in done.stdout
     assert done.stderr == ""
 
@@ -139,14 +141,14 @@ def test_a_timeline_shows_each_kind_of_verdict_and_shortens_what_does_not_fit() 
         Moment(5, 100.0, "\x1b[2J", {}, action="ask", why=(("rule:two", "two"), ("rule:three", "three"))),
     ]
     assert render(run, width=60) == (
-        "seq   time  tool     arguments             verdict\n"
+        "seq   time  tool     arguments      verdict\n"
         "  1    0 s  user: “Hello, are you there?”\n"
-        "  2    1 s  search   words: a very long …  allowed (fails: timeout)\n"
-        "  3    2 s  search   n: 1                  noted\n"
+        "  2    1 s  search   words: a ver…  allowed (fails: timeout)\n"
+        "  3    2 s  search   n: 1           noted\n"
         "            ↳ exact_repeat: this is it\n"
-        "  4    3 s  search                         reused\n"
+        "  4    3 s  search                  reused\n"
         "            ↳ exact_repeat: this is it\n"
-        "  5  100 s  \\x1b[2J                        asked\n"
+        "  5  100 s  \\x1b[2J                 asked\n"
         "            ↳ rule:two: two\n"
         "            ↳ rule:three: three\n"
     )

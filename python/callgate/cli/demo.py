@@ -131,7 +131,7 @@ def _next(recorded: Path, color: bool) -> str:
     trace = shlex.quote(min(os.path.relpath(recorded), str(recorded), key=len))
     commands = [
         ("a policy of your own, with its tools and its test", "callgate init my-policy"),
-        ("run that test: a loop is refused, a healthy run is left alone", "callgate test my-policy"),
+        ("run that test: a loop, and a healthy run left alone", "callgate test my-policy"),
         ("judge this or any other recording", f"callgate replay {trace} --policy {PACK}"),
     ]
     lines = [paint("Try next", "bold", color)]

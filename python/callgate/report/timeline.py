@@ -65,15 +65,16 @@ def render(run: Sequence[Moment | Remark], width: int = 100, color: bool = False
 
     Example:
         >>> print(render([Moment(1, 2.0, "search", {"words": "teapot"})]), end="")
-        seq  time  tool    arguments                                                               verdict
-          1   2 s  search  words: teapot                                                           allowed
+        seq  time  tool    arguments                                                      verdict
+          1   2 s  search  words: teapot                                                  allowed
     """
     width = max(width, _NARROWEST)
     moments = [item for item in run if isinstance(item, Moment)]
     times = max((len(_seconds(item.time)) for item in run), default=4)
-    tools = min(max((len(moment.tool) for moment in moments), default=4), width // 4)
+    tools = min(max((len(printable(moment.tool)) for moment in moments), default=4), width // 4)
     indent = 3 + 2 + times + 2
-    room = max(width - indent - tools - 2 - 2 - 17, 12)
+    verdicts = max((len(_verdict(moment, False)) for moment in moments), default=7)
+    room = max(width - indent - tools - 2 - 2 - verdicts, 12)
     lines = [paint(f"seq  {'time':>{times}}  {'tool':{tools}}  {'arguments':{room}}  verdict", "bold", color)]
     for item in run:
         lead = f"{item.seq:>3}  {_seconds(item.time):>{times}}  "
