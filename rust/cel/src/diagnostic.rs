@@ -164,7 +164,9 @@ pub(crate) fn did_you_mean<'k>(name: &str, known: impl Iterator<Item = &'k str>)
     let letters = name.chars().count();
     let most = letters.saturating_add(1).checked_div(3).unwrap_or(0).max(1);
     let mut best: Option<(usize, &str)> = None;
-    for candidate in known.filter(|candidate| !candidate.starts_with('@')) {
+    // a name that is much longer or shorter is not compared letter by letter
+    let near = |candidate: &&str| candidate.chars().count().abs_diff(letters) <= most;
+    for candidate in known.filter(|candidate| !candidate.starts_with('@')).filter(near) {
         let same = candidate.eq_ignore_ascii_case(name);
         let distance = if same { 0 } else { strsim::osa_distance(name, candidate) };
         let close = same || (distance <= most && distance < letters);

@@ -77,17 +77,20 @@ fn one(rest: &str, text: bool) -> Result<(Escape, usize), (usize, String)> {
 
 fn coded(rest: &str, skip: usize, digits: usize, radix: u32, text: bool) -> Result<(Escape, usize), (usize, String)> {
     let len = skip.saturating_add(digits);
-    let whole = len.saturating_add(1);
-    let found = rest.get(skip..len).filter(|found| found.chars().all(|c| c.is_digit(radix)));
+    let tail = rest.get(skip..).unwrap_or_default();
+    let given = tail.chars().take(digits).take_while(|c| c.is_digit(radix)).count();
+    let found = tail.get(..digits).filter(|_| given == digits);
     let Some(code) = found.and_then(|found| u32::from_str_radix(found, radix).ok()) else {
         let kind = if radix == 8 { "octal" } else { "hexadecimal" };
-        return Err((whole.min(rest.len().saturating_add(1)), format!("this escape needs {digits} {kind} digits")));
+        // the backslash, the letter and the digits that are there: all of one byte each
+        let bad = skip.saturating_add(given).saturating_add(1);
+        return Err((bad, format!("this escape needs {digits} {kind} digits")));
     };
     if let (Ok(octet), true) = (u8::try_from(code), !text || digits < 4) {
         return Ok((Escape::Octet(octet), len));
     }
     match char::from_u32(code) {
         Some(c) => Ok((Escape::Char(c), len)),
-        None => Err((whole, format!("U+{code:04X} is no character"))),
+        None => Err((len.saturating_add(1), format!("U+{code:04X} is no character"))),
     }
 }

@@ -257,7 +257,12 @@ fn ordered(a: &Type, b: &Type) -> bool {
 /// The type of `a op b`, or nothing if there is no such operator.
 fn arithmetic(op: Arith, a: &Type, b: &Type) -> Option<Type> {
     match (a.base(), b.base()) {
-        (Type::Union(_), _) | (_, Type::Union(_)) => return Some(Type::Dyn),
+        (Type::Union(_), _) | (_, Type::Union(_)) => {
+            let pairs = a.base().members().iter().flat_map(|a| b.base().members().iter().map(move |b| (a, b)));
+            let mut able = pairs.filter_map(|(a, b)| arithmetic(op, a, b));
+            let first = able.next()?;
+            return Some(able.fold(first, |so_far, ty| so_far.join(&ty)));
+        }
         (a, b) if a.is_dyn() || b.is_dyn() => {
             let known = if a.is_dyn() { b } else { a };
             let able = known.is_dyn()
