@@ -17,6 +17,7 @@ from callgate.cli import UsageError
 # A verb is a module of its own, imported when it is called. To add one, write `cli/<verb>.py` and add its line.
 VERBS: Final = {
     "demo": "judge a recorded looping run and tell what was stopped, and why",
+    "init": "write a starter folder: a policy, its tools, tests of it",
     "check": "find every fault in policies, manifests and tests",
     "schema": "print the JSON Schema of a kind of documents",
 }
