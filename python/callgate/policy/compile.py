@@ -62,4 +62,4 @@ def _moved(fault: _core.Fault, steps: tuple[str | int, ...]) -> Any:
     from .faults import Found
 
     pointer = (*steps, *fault.pointer[1:])
-    return Found(fault.code, fault.severity, fault.message, pointer, fault.part, fault.hint)
+    return Found(fault.code, fault.severity, fault.message, pointer, fault.part, fault.hint, span=fault.span)

@@ -24,6 +24,7 @@ class Found(NamedTuple):
     part: Literal["key", "value"] = "value"
     hint: str | None = None
     related: tuple[tuple[Steps, str], ...] = ()
+    span: tuple[int, int] | None = None
 
 
 def located(positions: Positions, faults: Iterable[Fault | Found]) -> list[Diagnostic]:
@@ -38,11 +39,20 @@ def located(positions: Positions, faults: Iterable[Fault | Found]) -> list[Diagn
         related = tuple(Place(words, file, span_of(positions, at, "value")) for at, words in fault.related)
         found.append(
             Diagnostic(
-                fault.code, fault.severity, fault.message, file, span_of(positions, fault.pointer, fault.part),
+                fault.code, fault.severity, fault.message, file, _span(positions, fault),
                 fault.hint, related + positions.aliases(fault.pointer), join_pointer(fault.pointer),
             )
         )  # fmt: skip
     return found
+
+
+def _span(positions: Positions, fault: Fault | Found) -> Span | None:
+    """Where a fault is: inside the text that stands there, for mistakes in expressions; else the key or value."""
+    if fault.span is not None:
+        inside = positions.inside(fault.pointer, *fault.span)
+        if inside is not None:
+            return inside
+    return span_of(positions, fault.pointer, fault.part)
 
 
 def span_of(positions: Positions, pointer: Steps, part: Literal["key", "value"]) -> Span:

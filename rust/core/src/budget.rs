@@ -161,6 +161,24 @@ impl Pool {
         }
     }
 
+    /// What was used of a plain resource, and its limit.
+    pub(crate) fn figure(&self, budgets: &Budgets, resource: &str) -> Option<(f64, Limit)> {
+        match resource {
+            "steps" => Some((self.spent.steps, budgets.steps)),
+            "tool_calls" => Some((self.spent.tool_calls, budgets.tool_calls)),
+            "retries" => Some((self.spent.retries, budgets.retries)),
+            "tokens" => Some((self.spent.tokens, budgets.tokens)),
+            "cost" => Some((self.spent.cost, budgets.cost)),
+            _ => None,
+        }
+    }
+
+    /// Calls of a tool that were admitted and not given back.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(crate) fn calls_of(&self, tool: &str) -> i64 {
+        self.by_tool.get(tool).map_or(0, |calls| *calls as i64)
+    }
+
     /// Takes the round's step.
     pub(crate) fn take_step(&mut self, share: &mut Share) {
         self.spent.steps += 1.0;

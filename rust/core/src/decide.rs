@@ -6,11 +6,12 @@ use callgate_value::Value;
 use crate::budget::{Elapsed, Need, Pool, Share};
 use crate::call::{Call, Request};
 use crate::detect::{diversity, frequency, Before, Detector};
-use crate::expression::{EvaluationError, Scope};
-use crate::identify::{identify, CallScope};
-use crate::policy::{Mode, Phase, Policy};
+use crate::expression::EvaluationError;
+use crate::identify::identify;
+use crate::policy::{Mode, Phase, Policy, RuleEffect};
 use crate::reply;
 use crate::round::{Fate, Member};
+use crate::scope::RuleScope;
 use crate::task::{Out, Task};
 use crate::verdict::{Action, ExitDecision, Finding, IncidentKey, Note, Stop, Verdict};
 use crate::Reason;
@@ -57,7 +58,7 @@ impl Task {
         };
         let mut verdicts = Vec::with_capacity(calls.len());
         for (call, (id, is_bad)) in calls.into_iter().zip(ids) {
-            let decision = self.decide_now(policy, &call, is_bad, forced.as_ref());
+            let decision = self.decide_now(policy, &call, (&id, is_bad), forced.as_ref());
             verdicts.push(self.commit(policy, call, id, decision));
         }
         let mut earlier = std::mem::take(&mut self.remarks);
@@ -104,7 +105,7 @@ impl Task {
                 continue;
             }
             firsts.push(call.exact.0);
-            let decision = self.decide(policy, call, false, Funds { pool: &pool, share: &share }, None);
+            let decision = self.decide(policy, call, ("", false), Funds { pool: &pool, share: &share }, None);
             if let Some(finding) = decision.findings.into_iter().find(|finding| is_budget(finding.reason)) {
                 return Some(finding);
             }
@@ -115,16 +116,16 @@ impl Task {
         None
     }
 
-    fn decide_now(&self, policy: &Policy, call: &Call, bad_id: bool, forced: Option<&Finding>) -> Decision {
+    fn decide_now(&self, policy: &Policy, call: &Call, id: (&str, bool), forced: Option<&Finding>) -> Decision {
         let Some(session) = self.sessions.get(call.session) else { return Decision::nothing() };
-        self.decide(policy, call, bad_id, Funds { pool: &self.pool, share: &session.share }, forced)
+        self.decide(policy, call, id, Funds { pool: &self.pool, share: &session.share }, forced)
     }
 
     fn decide(
         &self,
         policy: &Policy,
         call: &Call,
-        bad_id: bool,
+        (call_id, bad_id): (&str, bool),
         funds: Funds<'_>,
         forced: Option<&Finding>,
     ) -> Decision {
@@ -153,7 +154,7 @@ impl Task {
             Some(finding) => findings.push(finding.clone()),
             None => funds.pool.check(&policy.budgets, funds.share, &call.tool, need, elapsed, &mut findings),
         }
-        self.ask_rules(policy, call, elapsed, &mut findings);
+        self.ask_rules(policy, call, call_id, elapsed, &mut findings);
         findings.sort_by_key(|finding| finding.reason);
         self.climb(policy, &mut findings);
         let reused = self.reuse(policy, call, &findings);
@@ -223,27 +224,24 @@ impl Task {
     }
 
     /// The author's rules of `admit`, in their order.
-    fn ask_rules(&self, policy: &Policy, call: &Call, elapsed: Elapsed, findings: &mut Vec<Finding>) {
-        if policy.rules.is_empty() {
+    fn ask_rules(&self, policy: &Policy, call: &Call, call_id: &str, elapsed: Elapsed, findings: &mut Vec<Finding>) {
+        let mut rules = policy.rules.iter().filter(|rule| rule.phase == Phase::Admit && rule.is_about(call)).peekable();
+        if rules.peek().is_none() {
             return;
         }
-        let scope = AdmitScope::new(self, policy, call, elapsed);
-        for rule in policy.rules.iter().filter(|rule| rule.phase == Phase::Admit) {
-            if !rule.tools.is_empty() && !rule.tools.iter().any(|name| **name == *call.tool.name) {
-                continue;
-            }
+        let scope = RuleScope::of_admission(self, policy, call, call_id, elapsed);
+        for rule in rules {
             match rule.when.test(&scope) {
                 Ok(false) => {}
                 Ok(true) => {
                     let mut finding = Finding::refuse(Reason::Rule, Vec::new());
-                    finding.action = rule.action.unwrap_or(Action::Allow);
+                    finding.action = match rule.action {
+                        RuleEffect::Hold(action) => action,
+                        RuleEffect::Note | RuleEffect::Retry | RuleEffect::Exit => Action::Allow,
+                    };
                     finding.rule = Some(Arc::clone(&rule.id));
                     finding.code.clone_from(&rule.code);
-                    finding.message = rule
-                        .message
-                        .as_ref()
-                        .and_then(|message| message.evaluate(&scope).ok())
-                        .and_then(|text| text.as_str().map(str::to_owned));
+                    finding.message = rule.words(&scope);
                     findings.push(finding);
                 }
                 Err(error) => findings.push(policy_error(policy, call, &rule.id, rule.when.source(), &error)),
@@ -450,7 +448,7 @@ impl Task {
             round.firsts.retain(|_, first| **first != *id);
             round.members.retain(|member| *member.call_id != *id);
         }
-        let mut decision = self.decide_now(policy, &call, false, None);
+        let mut decision = self.decide_now(policy, &call, (&id, false), None);
         decision.findings.retain(|finding| finding.action != Action::Ask);
         if decision.action == Action::Ask {
             decision.action = Action::Allow;
@@ -531,45 +529,4 @@ fn nearest(policy: &Policy, name: &str) -> Vec<String> {
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     near.into_iter().take(3).map(|(_, known)| known.to_owned()).collect()
-}
-
-/// The variables of `admit`.
-pub(crate) struct AdmitScope<'a> {
-    call: CallScope<'a>,
-    variables: Vec<(&'a str, Value)>,
-}
-
-impl<'a> AdmitScope<'a> {
-    pub(crate) fn new(task: &Task, policy: &'a Policy, call: &'a Call, elapsed: Elapsed) -> Self {
-        let map = |fields: Vec<(&str, Value)>| {
-            let entries = fields.into_iter().map(|(name, value)| (name.into(), value)).collect();
-            callgate_value::Map::new(entries).map_or(Value::Null, Value::Map)
-        };
-        let session = task.sessions.get(call.session);
-        let agent = session.map_or("", |session| session.agent.as_str());
-        let scope = CallScope { policy, arguments: &call.arguments, hints: call.hints.as_deref() };
-        let spent = task.pool.spent;
-        let variables = vec![
-            ("call", map(vec![("tool", Value::from(&*call.tool.name)), ("agent", Value::from(agent))])),
-            ("task", map(vec![("id", Value::from(task.id.as_str())), ("elapsed", Value::Float(elapsed.task))])),
-            ("budget", map(vec![("tool_calls", map(vec![("used", Value::Float(spent.tool_calls))]))])),
-            ("now", Value::Float(task.now)),
-        ];
-        let mut scope = Self { call: scope, variables };
-        let mut named: Vec<(&str, Value)> = Vec::new();
-        for (name, expression) in &policy.variables {
-            if let Ok(value) = expression.evaluate(&scope) {
-                named.push((name, value.clone()));
-            }
-        }
-        scope.variables.push(("variables", map(named)));
-        scope
-    }
-}
-
-impl Scope for AdmitScope<'_> {
-    fn variable(&self, name: &str) -> Option<&Value> {
-        let own = self.variables.iter().find(|(have, _)| *have == name).map(|(_, value)| value);
-        own.or_else(|| self.call.variable(name))
-    }
 }

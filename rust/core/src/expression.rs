@@ -1,18 +1,27 @@
-//! Expressions of a policy. So far plain field paths, which need no evaluator; all else is refused at load.
+//! Expressions of a policy: plain field paths, which need no evaluator, and CEL for everything else.
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use callgate_cel::{Activation, Env, ErrorKind, EvalError, Fuel, Limits, Program, Type, Val};
 use callgate_value::Value;
 
-/// A compiled expression: a variable and the fields to follow from it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A checked and compiled expression.
+#[derive(Clone, Debug)]
 pub struct Expression {
     source: Arc<str>,
-    root: Arc<str>,
-    fields: Box<[String]>,
+    way: Way,
+}
+
+#[derive(Clone, Debug)]
+enum Way {
+    /// A variable that is data, and the fields to follow from it.
+    Path { root: Arc<str>, fields: Box<[String]> },
+    /// Anything else.
+    Program(Arc<Program>),
 }
 
 /// Why an expression gave no value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum EvaluationError {
     /// There is no such variable now.
     NoVariable(String),
@@ -20,6 +29,8 @@ pub enum EvaluationError {
     NoField(String),
     /// The value is of another type than is wanted here.
     WrongType(&'static str),
+    /// The evaluation failed, or hit a bound.
+    Failed(String),
 }
 
 impl std::fmt::Display for EvaluationError {
@@ -28,31 +39,64 @@ impl std::fmt::Display for EvaluationError {
             Self::NoVariable(name) => write!(f, "`{name}` has no value here"),
             Self::NoField(path) => write!(f, "there is no field `{path}`"),
             Self::WrongType(wanted) => write!(f, "the value is no {wanted}"),
+            Self::Failed(why) => f.write_str(why),
+        }
+    }
+}
+
+impl From<EvalError> for EvaluationError {
+    fn from(error: EvalError) -> Self {
+        match error.kind {
+            ErrorKind::NoSuchField => Self::NoField(error.message),
+            _ => Self::Failed(error.message),
         }
     }
 }
 
 /// Where an expression finds its variables.
 pub trait Scope {
-    /// The variable of this name, if it exists now.
-    fn variable(&self, name: &str) -> Option<&Value>;
+    /// A variable that is data: `args`, `result`, `error`, `hints`, `params`, `constants`.
+    fn data(&self, name: &str) -> Option<&Value>;
+
+    /// Any variable, those with a dot in their name (`call.tool`) too.
+    fn value(&self, name: &str) -> Option<Val<'_>> {
+        self.data(name).map(Val::from)
+    }
+
+    /// A function of the host, such as `task.calls`.
+    ///
+    /// # Errors
+    /// What went wrong, in words.
+    fn call(&self, name: &str, arguments: &[Val<'_>]) -> Result<Val<'_>, String> {
+        let _ = arguments;
+        Err(format!("the host has no function `{name}`"))
+    }
+}
+
+/// Variables that a field path may start from: those that every scope has as data.
+const DATA: &[&str] = &["args", "result", "error", "hints", "params", "constants"];
+
+struct Scoped<'s>(&'s dyn Scope);
+
+impl Activation for Scoped<'_> {
+    fn variable(&self, _: usize, name: &str) -> Result<Option<Val<'_>>, Box<EvalError>> {
+        Ok(self.0.value(name))
+    }
+
+    fn call(&self, _: usize, name: &str, arguments: &[Val<'_>]) -> Result<Val<'_>, String> {
+        self.0.call(name, arguments)
+    }
 }
 
 impl Expression {
-    /// The expression, if `source` is a plain field path such as `args.cursor`.
-    #[must_use]
-    pub fn field_path(source: &str) -> Option<Self> {
-        let mut segments = source.trim().split('.');
-        let is_name = |text: &str| {
-            let mut letters = text.chars();
-            letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
-                && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-        };
-        let root =
-            segments.next().filter(|root| is_name(root) && !matches!(*root, "true" | "false" | "null" | "in"))?;
-        let fields: Vec<String> =
-            segments.map(|field| is_name(field).then(|| field.to_owned())).collect::<Option<_>>()?;
-        Some(Self { source: source.trim().into(), root: root.into(), fields: fields.into() })
+    /// Checks and compiles an expression.
+    ///
+    /// # Errors
+    /// All that is wrong with it.
+    pub fn compile(source: &str, env: &Env, expect: Option<Type>) -> Result<Self, Vec<callgate_cel::Diagnostic>> {
+        let program = Program::compile(source, env, expect, &Limits::default())?;
+        let way = field_path(source).unwrap_or_else(|| Way::Program(Arc::new(program)));
+        Ok(Self { source: source.trim().into(), way })
     }
 
     /// The text as the author wrote it.
@@ -61,25 +105,34 @@ impl Expression {
         &self.source
     }
 
-    /// The variable that it starts from.
+    /// The type of its value, as far as it is known.
     #[must_use]
-    pub fn root(&self) -> &str {
-        &self.root
+    pub fn result_type(&self) -> Type {
+        match &self.way {
+            Way::Path { .. } => Type::Dyn,
+            Way::Program(program) => program.result_type().clone(),
+        }
     }
 
-    /// The fields that it follows.
-    #[must_use]
-    pub fn fields(&self) -> &[String] {
-        &self.fields
-    }
-
-    /// Its value.
+    /// Its value; borrowed where it is a part of the data.
     ///
     /// # Errors
-    /// [`EvaluationError`], where a variable or a field is missing.
-    pub fn evaluate<'a>(&self, scope: &'a dyn Scope) -> Result<&'a Value, EvaluationError> {
-        let mut value = scope.variable(&self.root).ok_or_else(|| EvaluationError::NoVariable(self.root.to_string()))?;
-        for field in &self.fields {
+    /// [`EvaluationError`], where a variable or a field is missing, the evaluation fails, or a bound is hit.
+    pub fn evaluate<'s>(&self, scope: &'s dyn Scope) -> Result<Cow<'s, Value>, EvaluationError> {
+        match &self.way {
+            Way::Path { root, fields } => self.follow(scope, root, fields).map(Cow::Borrowed),
+            Way::Program(program) => {
+                let mut fuel = Fuel::new(&Limits::default());
+                let scoped = Scoped(scope);
+                let value = program.evaluate(&scoped, &mut fuel)?;
+                Ok(Cow::Owned(value.to_value(&mut fuel)?))
+            }
+        }
+    }
+
+    fn follow<'s>(&self, scope: &'s dyn Scope, root: &str, fields: &[String]) -> Result<&'s Value, EvaluationError> {
+        let mut value = scope.data(root).ok_or_else(|| EvaluationError::NoVariable(root.to_owned()))?;
+        for field in fields {
             let map = value.as_map().ok_or(EvaluationError::WrongType("map"))?;
             value = map.get(field).ok_or_else(|| EvaluationError::NoField(self.source.to_string()))?;
         }
@@ -91,14 +144,34 @@ impl Expression {
     /// # Errors
     /// [`EvaluationError`], where it has none or is no boolean.
     pub fn test(&self, scope: &dyn Scope) -> Result<bool, EvaluationError> {
-        self.evaluate(scope)?.as_bool().ok_or(EvaluationError::WrongType("boolean"))
+        let answer = match &self.way {
+            Way::Path { root, fields } => self.follow(scope, root, fields)?.as_bool(),
+            Way::Program(program) => {
+                let mut fuel = Fuel::new(&Limits::default());
+                program.evaluate(&Scoped(scope), &mut fuel)?.as_bool()
+            }
+        };
+        answer.ok_or(EvaluationError::WrongType("boolean"))
     }
 
-    /// Its value, or nothing where the field or variable is absent or null: for optional keys.
+    /// Its value, or nothing where the field or variable is absent or null, or it fails: for optional keys.
     #[must_use]
-    pub fn optional<'a>(&self, scope: &'a dyn Scope) -> Option<&'a Value> {
-        self.evaluate(scope).ok().filter(|value| !matches!(value, Value::Null))
+    pub fn optional<'s>(&self, scope: &'s dyn Scope) -> Option<Cow<'s, Value>> {
+        self.evaluate(scope).ok().filter(|value| !matches!(**value, Value::Null))
     }
+}
+
+/// The way along a plain field path such as `args.cursor`.
+fn field_path(source: &str) -> Option<Way> {
+    let mut segments = source.trim().split('.');
+    let is_name = |text: &str| {
+        let mut letters = text.chars();
+        letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+            && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    };
+    let root = segments.next().filter(|root| DATA.contains(root))?;
+    let fields = segments.map(|field| is_name(field).then(|| field.to_owned())).collect::<Option<Box<[String]>>>()?;
+    Some(Way::Path { root: root.into(), fields })
 }
 
 #[cfg(test)]
@@ -106,12 +179,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_paths_are_field_paths() {
+    fn only_plain_paths_into_data_are_field_paths() {
         for plain in ["result", "args.cursor", "result.a.b_1", " args.x "] {
-            assert!(Expression::field_path(plain).is_some(), "{plain}");
+            assert!(field_path(plain).is_some(), "{plain}");
         }
-        for other in ["size(x)", "a == b", "a..b", "1.2", "", "a.", "true", "a[0]", "a.b()", "a.é"] {
-            assert!(Expression::field_path(other).is_none(), "{other}");
+        for other in ["size(x)", "a == b", "args..b", "1.2", "", "args.", "true", "args[0]", "args.b()", "call.tool"] {
+            assert!(field_path(other).is_none(), "{other}");
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct CallScope<'a> {
 }
 
 impl Scope for CallScope<'_> {
-    fn variable(&self, name: &str) -> Option<&Value> {
+    fn data(&self, name: &str) -> Option<&Value> {
         match name {
             "args" => Some(self.arguments),
             "hints" => self.hints,
@@ -40,7 +40,7 @@ pub(crate) fn identify(policy: &Policy, key: &SymbolKey, request: &Request, sess
     let loose_arguments: &Value = normalised.as_ref().unwrap_or(&request.arguments);
     let group = identity.group.as_ref().and_then(|group| group.optional(&scope));
     let loose = match group {
-        Some(group) => key.join(&[key.bytes(b"group"), key.bytes(tool.name.as_bytes()), symbol(key, group)]).0,
+        Some(group) => key.join(&[key.bytes(b"group"), key.bytes(tool.name.as_bytes()), symbol(key, &group)]).0,
         None if normalised.is_some() => key.call(&tool.name, loose_arguments).map_or(exact.0, |symbol| symbol.0),
         None => exact.0,
     };
@@ -100,16 +100,16 @@ fn asked(coverage: &Coverage, key: &SymbolKey, scope: &CallScope<'_>, tool: u64)
     match coverage {
         Coverage::Range { target, offset, length } => {
             let value = |expression: &Option<Expression>| expression.as_ref().and_then(|it| it.optional(scope));
-            let target = value(target).map_or(crate::policy::NOTHING, |target| symbol(key, target));
-            let from = value(offset).map_or(Some(0), whole)?;
+            let target = value(target).map_or(crate::policy::NOTHING, |target| symbol(key, &target));
+            let from = value(offset).map_or(Some(0), |offset| whole(&offset))?;
             let to = match value(length) {
-                Some(length) => from.saturating_add(whole(length)?),
+                Some(length) => from.saturating_add(whole(&length)?),
                 None => i64::MAX,
             };
             Some(Asked::Range { target: key.join(&[tool, target]).0, from, to })
         }
         Coverage::Cursor { cursor, .. } => {
-            let cursor = cursor.optional(scope).map_or(crate::policy::NOTHING, |cursor| symbol(key, cursor));
+            let cursor = cursor.optional(scope).map_or(crate::policy::NOTHING, |cursor| symbol(key, &cursor));
             Some(Asked::Cursor(key.join(&[tool, cursor]).0))
         }
     }

@@ -30,6 +30,7 @@ mod reason;
 pub mod replay;
 pub mod reply;
 mod round;
+mod scope;
 mod snapshot;
 mod task;
 pub mod trace;

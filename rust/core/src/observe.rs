@@ -6,9 +6,10 @@ use crate::detect::{diversity, frequency, same_result, Detector, Observation, Re
 use crate::gain::Gain;
 use crate::incident::Novelty;
 use crate::outcome::{judge, Judged, Outcome};
-use crate::policy::{Effect, ErrorClass, Mode, Policy};
+use crate::policy::{Effect, ErrorClass, Mode, Phase, Policy, RuleEffect};
 use crate::reply;
 use crate::round::{Fate, Member};
+use crate::scope::RuleScope;
 use crate::task::{Attempts, LastResult, Out, Stored, Task, MOST_LAST_RESULTS, MOST_STORED};
 use crate::verdict::{Assessment, ExitDecision, Next, Stop};
 use crate::Reason;
@@ -23,6 +24,8 @@ struct Closed {
     stop: Option<Stop>,
     /// (call id, gain)
     gains: Vec<(Arc<str>, Gain)>,
+    /// Calls that a rule proposes to try again.
+    retries: Vec<Arc<str>>,
 }
 
 impl Task {
@@ -53,6 +56,7 @@ impl Task {
             call_id: Arc::clone(&id),
             at: now,
             judged,
+            outcome: policy.observes().then(|| outcome.clone()),
             others,
             first: out.first,
             fed,
@@ -63,7 +67,11 @@ impl Task {
         notes.extend(closed.remarks.notes.drain(..).map(reply::note));
         let gain = closed.gains.iter().find(|(of, _)| *of == id).map_or(0, |(_, gain)| gain.count);
         let (grade, class, gaps) = assessed;
-        let next = if closed.stop.is_some() || self.stop.is_some() { Next::Exit } else { next };
+        let next = match next {
+            _ if closed.stop.is_some() || self.stop.is_some() => Next::Exit,
+            Next::Continue if closed.retries.contains(&id) => Next::Retry(pause(&call, retries)),
+            next => next,
+        };
         if policy.mode == Mode::Audit {
             notes.clear();
         }
@@ -202,7 +210,8 @@ impl Task {
                 refused.push((member.call_id, member.incidents, member.reused));
             }
             if let Fate::Observed(seen) = member.fate {
-                self.feed(*seen, &mut earlier, &mut closed);
+                let seen = self.feed(*seen, &mut earlier, &mut closed);
+                self.ask_observe_rules(policy, &seen, &mut closed);
                 self.end_if_due(policy, &mut closed);
             }
         }
@@ -218,14 +227,14 @@ impl Task {
     }
 
     /// Feeds one outcome, in request order.
-    fn feed(&mut self, mut seen: Observation, earlier: &mut Vec<Fed>, closed: &mut Closed) {
+    fn feed(&mut self, mut seen: Observation, earlier: &mut Vec<Fed>, closed: &mut Closed) -> Observation {
         let call = Arc::clone(&seen.call);
         if let Some(error) = &seen.judged.expression_error {
             let evidence = vec![("error", callgate_value::Value::from(error.as_str()))];
             closed.remarks.add(Reason::PolicyError, &seen, evidence);
         }
         if is_double(&seen, earlier) || seen.judged.class == Some(ErrorClass::Transient) {
-            return;
+            return seen;
         }
         let is_format = seen.judged.class == Some(ErrorClass::Format);
         if let Some(session) = self.sessions.get_mut(call.session).filter(|_| is_format || seen.succeeded()) {
@@ -233,11 +242,11 @@ impl Task {
             session.detectors.invalid_arguments.after(&seen, &mut closed.remarks);
         }
         if is_format || !seen.fed {
-            return;
+            return seen;
         }
         if call.tool.waiting.is_some() {
             self.feed_wait(&seen, &mut closed.remarks);
-            return;
+            return seen;
         }
         let graded = seen.judged.expression_error.is_none();
         if graded && seen.succeeded() && seen.judged.result.is_some() {
@@ -256,6 +265,33 @@ impl Task {
         self.remember(&seen);
         if graded {
             self.count_gain(&seen, wrote, &mut closed.remarks);
+        }
+        seen
+    }
+
+    /// The author's rules of `observe`, in their order.
+    fn ask_observe_rules(&self, policy: &Policy, seen: &Observation, closed: &mut Closed) {
+        let mut rules =
+            policy.rules.iter().filter(|rule| rule.phase == Phase::Observe && rule.is_about(&seen.call)).peekable();
+        if rules.peek().is_none() {
+            return;
+        }
+        let scope = RuleScope::of_observation(self, policy, seen);
+        for rule in rules {
+            match rule.when.test(&scope) {
+                Ok(false) => {}
+                Ok(true) => {
+                    closed.remarks.rule(seen, &rule.id, rule.words(&scope), rule.action == RuleEffect::Exit);
+                    if rule.action == RuleEffect::Retry {
+                        closed.retries.push(Arc::clone(&seen.call_id));
+                    }
+                }
+                Err(error) => {
+                    let error = format!("rule `{}`: `{}`: {error}", rule.id, rule.when.source());
+                    let evidence = vec![("error", callgate_value::Value::from(error.as_str()))];
+                    closed.remarks.add(Reason::PolicyError, seen, evidence);
+                }
+            }
         }
     }
 
@@ -402,7 +438,8 @@ impl Task {
         let Some(end) = closed.remarks.exit.take().filter(|_| self.stop.is_none()) else { return };
         if policy.mode == Mode::Enforce {
             let call_id = end.call_id.to_string();
-            let stop = Stop { reason: end.reason, rule: None, call_id, at: self.now, exit: ExitDecision::Escalate };
+            let rule = end.rule.as_ref().map(|(id, _)| id.to_string());
+            let stop = Stop { reason: end.reason, rule, call_id, at: self.now, exit: ExitDecision::Escalate };
             self.stop = Some(stop.clone());
             closed.stop = Some(stop);
         }
@@ -422,8 +459,14 @@ fn next(call: &Call, judged: &Judged, retries: u64) -> Next {
     if !retry.classes.contains(&class) || retries >= retry.max {
         return Next::Continue;
     }
+    Next::Retry(pause(call, retries))
+}
+
+/// How long to wait before the next attempt, without jitter.
+fn pause(call: &Call, retries: u64) -> f64 {
+    let Some(retry) = &call.tool.retry else { return 0.0 };
     let exponent = i32::try_from(retries).unwrap_or(i32::MAX);
-    Next::Retry((retry.initial * retry.factor.powi(exponent)).min(retry.longest))
+    (retry.initial * retry.factor.powi(exponent)).min(retry.longest)
 }
 
 /// One batch is one observation: of equal outcomes of one tool only the first is fed.

@@ -53,7 +53,9 @@ pub(crate) struct Judged {
     pub(crate) gaps: Vec<(Value, String)>,
     pub(crate) state: Option<u64>,
     pub(crate) offer: Offer,
-    /// An expression of the manifest failed on it: it feeds no detector.
+    /// The variable `error`, for failures.
+    pub(crate) error: Option<Value>,
+    /// An expression of the manifest failed on it: its worth is not known.
     pub(crate) expression_error: Option<String>,
 }
 
@@ -64,11 +66,11 @@ struct ResultScope<'a> {
 }
 
 impl Scope for ResultScope<'_> {
-    fn variable(&self, name: &str) -> Option<&Value> {
+    fn data(&self, name: &str) -> Option<&Value> {
         match name {
             "result" => self.result,
             "error" => Some(self.error),
-            _ => self.call.variable(name),
+            _ => self.call.data(name),
         }
     }
 }
@@ -113,7 +115,7 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
             .version
             .as_ref()
             .and_then(|version| or_trouble(present(version.evaluate(&scope)), version, &mut trouble).flatten());
-        identity(key, tool, result, version, outcome.digest.as_deref())
+        identity(key, tool, result, version.as_deref(), outcome.digest.as_deref())
     });
     let result_symbol = result_symbol.or_else(|| {
         let digest = outcome.digest.as_deref()?;
@@ -123,10 +125,11 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
     if let (Some(expression), true) = (&contract.state, result.is_some()) {
         state = or_trouble(present(expression.evaluate(&scope)), expression, &mut trouble)
             .flatten()
-            .and_then(|value| key.value(value, Loosening::default()).ok())
+            .and_then(|value| key.value(&value, Loosening::default()).ok())
             .map(|symbol| symbol.0);
     }
     let records = records(tool, &scope, result, &mut trouble);
+    let records = records.as_deref().and_then(Value::as_list);
     let empty = match (&contract.empty_when, result) {
         (Some(when), Some(_)) => or_trouble(when.test(&scope), when, &mut trouble).unwrap_or(false),
         _ => records.is_some_and(<[Value]>::is_empty),
@@ -151,6 +154,7 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
     });
     Judged {
         failed: false,
+        error: None,
         class: None,
         kind: "".into(),
         result: result_symbol,
@@ -173,9 +177,12 @@ fn or_trouble<T>(
 }
 
 /// Null or absent is no value; it is no error that a result leaves an optional field out.
-fn present(answer: Result<&Value, EvaluationError>) -> Result<Option<&Value>, EvaluationError> {
+type Found<'s> = Cow<'s, Value>;
+
+fn present(answer: Result<Found<'_>, EvaluationError>) -> Result<Option<Found<'_>>, EvaluationError> {
     match answer {
-        Ok(Value::Null) | Err(EvaluationError::NoField(_)) => Ok(None),
+        Ok(value) if matches!(*value, Value::Null) => Ok(None),
+        Err(EvaluationError::NoField(_)) => Ok(None),
         Ok(value) => Ok(Some(value)),
         Err(error) => Err(error),
     }
@@ -228,8 +235,10 @@ fn failure(
         let words = own_words(&call.arguments);
         masked_by_words(key, tool, reported, result, &words).map(|text| key.join(&[tool_symbol, failure, text]))
     };
+    let error = error_value(&kind, status, class, reported.message.as_deref(), result);
     Judged {
         failed: true,
+        error: Some(error),
         class: Some(class),
         kind,
         result: text.map(|text| key.join(&[failure, text]).0),
@@ -343,11 +352,11 @@ fn records<'a>(
     scope: &'a ResultScope<'_>,
     result: Option<&Value>,
     trouble: &mut Option<String>,
-) -> Option<&'a [Value]> {
+) -> Option<Found<'a>> {
     let expression = tool.result.records.as_ref()?;
     result?;
     let value = or_trouble(expression.evaluate(scope), expression, trouble)?;
-    let list = value.as_list().ok_or(EvaluationError::WrongType("list"));
+    let list = value.as_list().is_some().then_some(value).ok_or(EvaluationError::WrongType("list"));
     or_trouble(list, expression, trouble)
 }
 
@@ -382,7 +391,7 @@ fn covered(key: &SymbolKey, call: &Call, scope: &ResultScope<'_>, trouble: &mut 
         }
         (Some(Coverage::Cursor { next, .. }), _) => {
             let next = or_trouble(present(next.evaluate(scope)), next, trouble)?;
-            Some(Covered::Next(next.and_then(|page| gain::page(key, call.tool_symbol, page))))
+            Some(Covered::Next(next.and_then(|page| gain::page(key, call.tool_symbol, &page))))
         }
         _ => None,
     }

@@ -511,6 +511,19 @@ pub enum Phase {
     Observe,
 }
 
+/// What a rule does when it fires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleEffect {
+    /// It adds a note.
+    Note,
+    /// Before a call: it asks, refuses or stops.
+    Hold(Action),
+    /// After a call: it proposes to try again.
+    Retry,
+    /// After a call: it ends the task.
+    Exit,
+}
+
 /// A rule of the policy's author.
 #[derive(Clone, Debug)]
 pub struct Rule {
@@ -522,14 +535,25 @@ pub struct Rule {
     pub tools: Vec<String>,
     /// Its condition.
     pub when: Expression,
-    /// What it asks for before a call; none: a note.
-    pub action: Option<Action>,
-    /// In `observe`: the task ends.
-    pub exit: bool,
+    /// What it does.
+    pub action: RuleEffect,
     /// Its observation code.
     pub code: Option<Arc<str>>,
     /// Its sentence.
     pub message: Option<Expression>,
+}
+
+impl Rule {
+    /// Whether it is asked about this call.
+    pub(crate) fn is_about(&self, call: &crate::call::Call) -> bool {
+        self.tools.is_empty() || self.tools.iter().any(|name| **name == *call.tool.name)
+    }
+
+    /// Its sentence; none without one, or where it fails.
+    pub(crate) fn words(&self, scope: &dyn crate::expression::Scope) -> Option<String> {
+        let text = self.message.as_ref()?.evaluate(scope).ok()?;
+        text.as_str().map(str::to_owned)
+    }
 }
 
 /// A compiled policy.
@@ -578,6 +602,12 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Whether a rule looks at outcomes.
+    #[must_use]
+    pub fn observes(&self) -> bool {
+        self.rules.iter().any(|rule| rule.phase == Phase::Observe)
+    }
+
     /// The declared tool, if it is.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&ToolEntry> {

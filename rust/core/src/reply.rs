@@ -183,8 +183,9 @@ pub fn reply(verdict: &Verdict) -> Option<String> {
 }
 
 pub(crate) fn note(remark: Remark) -> Note {
-    let message = worded(remark.reason, &remark.tool, &remark.evidence, None);
-    Note { reason: remark.reason, rule: None, call_id: remark.call_id, message, evidence: remark.evidence }
+    let (rule, words) = remark.rule.map_or((None, None), |(id, words)| (Some(id), words));
+    let message = worded(remark.reason, &remark.tool, &remark.evidence, words.as_deref());
+    Note { reason: remark.reason, rule, call_id: remark.call_id, message, evidence: remark.evidence }
 }
 
 pub(crate) fn note_of_finding(finding: &Finding, call: &Call, call_id: &Arc<str>) -> Note {

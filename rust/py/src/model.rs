@@ -19,7 +19,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// One thing that is wrong with a document.
 ///
 /// `pointer` leads from the document's root to the place: keys as text, list positions as integers from 0. `part` says
-/// whether the fault is about the key there or about the value. `related` holds further places, each as
+/// whether the fault is about the key there or about the value; `span`, where it is not None, from which to which code
+/// point of the text that stands there. `related` holds further places, each as
 /// (pointer, message).
 #[pyclass(frozen, module = "callgate._core", get_all)]
 pub struct Fault {
@@ -28,6 +29,7 @@ pub struct Fault {
     severity: &'static str,
     pointer: Py<PyTuple>,
     part: &'static str,
+    span: Option<(usize, usize)>,
     message: String,
     hint: Option<String>,
     related: Py<PyTuple>,
@@ -51,6 +53,7 @@ impl Fault {
             severity: fault.severity.as_str(),
             pointer: pointer(py, &fault.pointer)?.unbind(),
             part: fault.part.as_str(),
+            span: fault.span,
             message: fault.message,
             hint: fault.hint,
             related: PyTuple::new(py, related)?.unbind(),

@@ -1,6 +1,7 @@
 //! From the resolved documents to the policy that decisions read. All faults of all documents in one run.
 use std::sync::Arc;
 
+use callgate_cel::{Env, Type};
 use callgate_value::{canonical_json, Digest, Map, Value};
 use rustc_hash::FxHashMap;
 
@@ -11,8 +12,10 @@ use crate::policy::Policy;
 
 mod budgets;
 mod detectors;
+pub(crate) mod scopes;
 mod spec;
 mod tools;
+mod types;
 
 /// A manifest to compile: the whole document, and the name that the policy calls it by.
 #[derive(Clone, Debug)]
@@ -56,15 +59,30 @@ impl Faults {
         self.found.iter().any(|located| located.fault.severity == Severity::Error)
     }
 
-    /// The expression, or a fault that says that it is more than is supported so far.
-    pub(crate) fn expression(&mut self, place: Place, at: &Pointer, cel: &Cel) -> Option<Expression> {
-        let expression = Expression::field_path(cel.as_str());
-        if expression.is_none() {
-            let message = "only a plain field path such as `result.items` is supported here so far";
-            let hint = "CEL beyond field paths is not evaluated yet, so the expression would have no effect";
-            self.add(place, Fault::value(codes::NOT_YET, at.clone(), message).hint(hint));
+    /// The expression, or all that is wrong with it, each at its place inside the text.
+    pub(crate) fn expression(
+        &mut self,
+        place: Place,
+        at: &Pointer,
+        cel: &Cel,
+        env: &Env,
+        expect: Option<Type>,
+    ) -> Option<Expression> {
+        let source = cel.as_str();
+        match Expression::compile(source, env, expect) {
+            Ok(expression) => Some(expression),
+            Err(mistakes) => {
+                for mistake in mistakes {
+                    let points = |byte: u32| source.get(..byte as usize).map_or(0, |text| text.chars().count());
+                    let code = codes::of_expression(mistake.code);
+                    let mut fault = Fault::value(code, at.clone(), mistake.message);
+                    fault.span = Some((points(mistake.span.start), points(mistake.span.end)));
+                    fault.hint = mistake.hint;
+                    self.add(place, fault);
+                }
+                None
+            }
         }
-        expression
     }
 
     /// A key that the language has and the engine does not have yet.
@@ -101,13 +119,18 @@ pub fn compile(document: &Value, manifests: &[ManifestDocument]) -> (Option<Poli
     }
     let Some(policy) = policy.filter(|_| !faults.has_errors()) else { return (None, faults.found) };
     let thresholds = detectors::Thresholds::of(document, &policy.spec, &mut faults);
+    let constants = spec::constants(&policy.spec);
     let mut tools = FxHashMap::default();
+    let mut arguments = FxHashMap::default();
     for (position, manifest) in &read {
-        tools::compile(*position, &manifest.spec, &thresholds, &mut tools, &mut faults);
+        tools::compile(*position, &manifest.spec, &thresholds, &constants, &mut tools, &mut faults);
+    }
+    for (_, manifest) in &read {
+        arguments.extend(tools::argument_types(&manifest.spec));
     }
     spec::check_names(&policy.spec, &tools, &mut faults);
     let digest = digest(document, manifests);
-    let compiled = spec::compile(&policy, tools, &thresholds, digest, &mut faults);
+    let compiled = spec::compile(&policy, tools, &arguments, &thresholds, digest, &mut faults);
     let compiled = (!faults.has_errors()).then_some(compiled);
     (compiled, faults.found)
 }
@@ -125,6 +148,9 @@ fn digest(document: &Value, manifests: &[ManifestDocument]) -> String {
     let text = whole.ok().and_then(|whole| canonical_json(&Value::Map(whole)).ok()).unwrap_or_default();
     Digest::of(text.as_bytes()).to_hex()
 }
+
+/// The types of arguments, by tool.
+pub(crate) type ArgumentTypes = FxHashMap<String, Type>;
 
 pub(crate) type Tools = FxHashMap<String, crate::policy::ToolEntry>;
 

@@ -1,13 +1,17 @@
 //! `GuardPolicy`: everything but detectors and tools.
 use std::sync::Arc;
 
+use callgate_cel::Type;
 use callgate_value::{Map, Value};
 
 use super::detectors::Thresholds;
-use super::{at, budgets, shared, Faults, Place, Tools};
+use super::scopes::{self, Stand};
+use super::{at, budgets, shared, ArgumentTypes, Faults, Place, Tools};
+use crate::expression::Expression;
+use crate::model::cel::Cel;
 use crate::model::policy::{self as written, OnError, OnStop, Permission, PolicySpec, ResetPart, RuleAction};
 use crate::model::{codes, Fault, GuardPolicy};
-use crate::policy::{Ladder, Mode, Phase, Policy, Resets, Rule};
+use crate::policy::{Ladder, Mode, Phase, Policy, Resets, Rule, RuleEffect};
 use crate::verdict::Action;
 
 /// Names that a policy gives and no manifest has.
@@ -25,6 +29,7 @@ pub(crate) fn check_names(spec: &PolicySpec, tools: &Tools, faults: &mut Faults)
 pub(crate) fn compile(
     document: &GuardPolicy,
     tools: Tools,
+    arguments: &ArgumentTypes,
     thresholds: &Thresholds,
     digest: String,
     faults: &mut Faults,
@@ -46,6 +51,7 @@ pub(crate) fn compile(
     if spec.parameters.as_ref().is_some_and(|parameters| !parameters.is_empty()) {
         faults.not_yet(Place::Policy, &at(&["spec", "parameters"]), "a parameter set by bindings");
     }
+    let (variables, variable_types) = variables(spec, faults);
     let ladder = spec.ladder.as_ref();
     let count = |value: Option<crate::model::numbers::Count>| value.map(|count| count.get());
     let resets = spec.resets.as_ref();
@@ -77,10 +83,10 @@ pub(crate) fn compile(
         },
         on_user_turn: parts(resets.and_then(|it| it.user_turn.as_ref())),
         on_compaction: parts(resets.and_then(|it| it.compaction.as_ref())),
-        rules: rules(spec, &tools, faults),
+        rules: rules(spec, &tools, arguments, &variable_types, faults),
         params: Value::Map(Map::default()),
         constants: constants(spec),
-        variables: variables(spec, faults),
+        variables,
         tools,
     }
 }
@@ -99,30 +105,40 @@ fn parts(written: Option<&Vec<ResetPart>>) -> Resets {
     resets
 }
 
-fn constants(spec: &PolicySpec) -> Value {
+pub(crate) fn constants(spec: &PolicySpec) -> Value {
     let entries = spec.constants.iter().flat_map(|constants| constants.iter());
     let entries = entries.map(|(name, value)| (name.into(), value.0.clone())).collect();
     Map::new(entries).map_or(Value::Null, Value::Map)
 }
 
-fn variables(spec: &PolicySpec, faults: &mut Faults) -> Vec<(Arc<str>, crate::expression::Expression)> {
-    let entries = spec.variables.iter().flat_map(|variables| variables.iter());
-    entries
-        .filter_map(|(name, cel)| {
-            let expression = faults.expression(Place::Policy, &at(&["spec", "variables", name]), cel)?;
-            Some((shared(name), expression))
-        })
-        .collect()
+/// The variables in their order; each may use those before it.
+fn variables(spec: &PolicySpec, faults: &mut Faults) -> (Vec<(Arc<str>, Expression)>, Vec<(String, Type)>) {
+    let constants = constants(spec);
+    let (mut compiled, mut types) = (Vec::new(), Vec::new());
+    for (name, cel) in spec.variables.iter().flat_map(|variables| variables.iter()) {
+        let env = scopes::env(Stand::Admit, Type::Dyn, &constants, &types);
+        let place = at(&["spec", "variables", name]);
+        // a variable that is wrong is known all the same: what uses it is not wrong for that
+        let expression = faults.expression(Place::Policy, &place, cel, &env, None);
+        types.push((name.to_owned(), expression.as_ref().map_or(Type::Dyn, Expression::result_type)));
+        compiled.extend(expression.map(|expression| (shared(name), expression)));
+    }
+    (compiled, types)
 }
 
-fn rules(spec: &PolicySpec, tools: &Tools, faults: &mut Faults) -> Vec<Rule> {
+fn rules(
+    spec: &PolicySpec,
+    tools: &Tools,
+    arguments: &ArgumentTypes,
+    variables: &[(String, Type)],
+    faults: &mut Faults,
+) -> Vec<Rule> {
+    let constants = constants(spec);
     let mut rules = Vec::new();
     for (index, rule) in spec.rules.iter().flatten().enumerate() {
         let place = at(&["spec", "rules"]).index(index);
-        if rule.phase == Some(written::Phase::Observe) {
-            faults.not_yet(Place::Policy, &place.key("phase"), "a rule of phase `observe`");
-            continue;
-        }
+        let phase = if rule.phase == Some(written::Phase::Observe) { Phase::Observe } else { Phase::Admit };
+        let stand = if phase == Phase::Observe { Stand::Observe } else { Stand::Admit };
         for (position, name) in rule.tools.iter().flatten().enumerate() {
             if !tools.contains_key(name.as_str()) && !tools.is_empty() {
                 let message = format!("`{}` is no tool of the manifests in force", name.as_str());
@@ -130,21 +146,29 @@ fn rules(spec: &PolicySpec, tools: &Tools, faults: &mut Faults) -> Vec<Rule> {
                 faults.add(Place::Policy, Fault::value(codes::UNDECLARED_NAME, pointer, message).warning());
             }
         }
-        let when = rule.when.as_ref().and_then(|when| faults.expression(Place::Policy, &place.key("when"), when));
-        let message = rule.message.as_ref().and_then(|it| faults.expression(Place::Policy, &place.key("message"), it));
+        let named = rule.tools.iter().flatten().map(|name| arguments.get(name.as_str()).cloned().unwrap_or(Type::Dyn));
+        let named: Vec<Type> = named.collect();
+        let args = if named.is_empty() { Type::Dyn } else { Type::union(named) };
+        let env = scopes::env(stand, args, &constants, variables);
+        let mut expression = |key: &str, cel: Option<&Cel>, expect: Type| {
+            cel.and_then(|cel| faults.expression(Place::Policy, &place.key(key), cel, &env, Some(expect)))
+        };
+        let when = expression("when", rule.when.as_ref(), Type::Bool);
+        let message = expression("message", rule.message.as_ref(), Type::String);
         let Some(when) = when else { continue };
         rules.push(Rule {
             id: shared(rule.id.as_str()),
-            phase: Phase::Admit,
+            phase,
             tools: rule.tools.iter().flatten().map(|name| name.as_str().to_owned()).collect(),
             when,
             action: match rule.action {
-                Some(RuleAction::Ask) => Some(Action::Ask),
-                Some(RuleAction::Refuse) => Some(Action::Refuse),
-                Some(RuleAction::Stop) => Some(Action::Stop),
-                Some(RuleAction::Note | RuleAction::Retry | RuleAction::Exit) | None => None,
+                Some(RuleAction::Ask) => RuleEffect::Hold(Action::Ask),
+                Some(RuleAction::Refuse) => RuleEffect::Hold(Action::Refuse),
+                Some(RuleAction::Stop) => RuleEffect::Hold(Action::Stop),
+                Some(RuleAction::Retry) => RuleEffect::Retry,
+                Some(RuleAction::Exit) => RuleEffect::Exit,
+                Some(RuleAction::Note) | None => RuleEffect::Note,
             },
-            exit: false,
             code: rule.code.as_ref().map(|code| shared(code.as_str())),
             message,
         });

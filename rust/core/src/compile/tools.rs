@@ -1,11 +1,13 @@
 //! `ToolManifest`: each tool, and each form of it, as decisions read it.
 use std::sync::Arc;
 
+use callgate_cel::{Env, Type};
 use callgate_value::Value;
 use regex::Regex;
 
 use super::detectors::Thresholds;
-use super::{shared, Faults, Place, Tools};
+use super::scopes::{self, Stand};
+use super::{shared, types, Faults, Place, Tools};
 use crate::expression::Expression;
 use crate::model::cel::Cel;
 use crate::model::manifest as written;
@@ -25,6 +27,7 @@ pub(crate) fn compile(
     position: usize,
     spec: &written::ManifestSpec,
     thresholds: &Thresholds,
+    constants: &Value,
     tools: &mut Tools,
     faults: &mut Faults,
 ) {
@@ -35,14 +38,21 @@ pub(crate) fn compile(
             let message = format!("the tool `{name}` is declared by another manifest in force too");
             faults.add(place, Fault::key(codes::DUPLICATE_ID, at.clone(), message));
         }
-        let base = Arc::new(one(place, &at, name, tool, thresholds, faults));
+        let arguments = argument_type(tool);
+        let call = scopes::env(Stand::Call, arguments.clone(), constants, &[]);
+        let outcome = scopes::env(Stand::Outcome, arguments, constants, &[]);
+        let ground = Ground { place, call: &call, outcome: &outcome, thresholds };
+        let base = Arc::new(one(&ground, &at, name, tool, faults));
         let undecided = Arc::new(Tool { effect: Effect::Unknown, ..(*base).clone() });
         let mut forms = Vec::new();
         for (index, form) in tool.forms.iter().flatten().enumerate() {
             let at = at.key("forms").index(index);
-            let when = form.when.as_ref().and_then(|when| faults.expression(place, &at.key("when"), when));
+            let when = form
+                .when
+                .as_ref()
+                .and_then(|when| faults.expression(place, &at.key("when"), when, &call, Some(Type::Bool)));
             let as_form = tool.in_form(form);
-            forms.push((when, Arc::new(one(place, &at, name, &as_form, thresholds, faults))));
+            forms.push((when, Arc::new(one(&ground, &at, name, &as_form, faults))));
         }
         tools.insert(name.to_owned(), ToolEntry { base, undecided, forms });
     }
@@ -61,14 +71,26 @@ fn names(list: Option<&Vec<Name>>) -> Vec<String> {
     list.into_iter().flatten().map(|name| name.as_str().to_owned()).collect()
 }
 
-fn one(
+/// The types of the arguments of a manifest's tools.
+pub(crate) fn argument_types(spec: &written::ManifestSpec) -> Vec<(String, Type)> {
+    let tools = spec.tools.iter().flat_map(|tools| tools.iter());
+    tools.map(|(name, tool)| (name.to_owned(), argument_type(tool))).collect()
+}
+
+fn argument_type(tool: &written::Tool) -> Type {
+    tool.parameters.as_ref().map_or(Type::Dyn, |schema| types::of_schema(&schema.0))
+}
+
+/// What the parts of a tool are compiled against.
+struct Ground<'g> {
     place: Place,
-    at: &Pointer,
-    name: &str,
-    tool: &written::Tool,
-    thresholds: &Thresholds,
-    faults: &mut Faults,
-) -> Tool {
+    call: &'g Env,
+    outcome: &'g Env,
+    thresholds: &'g Thresholds,
+}
+
+fn one(ground: &Ground<'_>, at: &Pointer, name: &str, tool: &written::Tool, faults: &mut Faults) -> Tool {
+    let (place, thresholds) = (ground.place, ground.thresholds);
     let effect = effect(tool.effect.unwrap_or(written::Effect::Unknown));
     let groups: Vec<Arc<str>> = tool.groups.iter().flatten().map(|group| shared(group.as_str())).collect();
     if tool.parameters.is_some() {
@@ -93,12 +115,12 @@ fn one(
         groups,
         reads: tags(tool.reads.as_ref()),
         touches: tags(tool.touches.as_ref()),
-        identity: tool.identity.as_ref().map(|it| identity(place, at, it, faults)).unwrap_or_default(),
-        result: result(place, &at.key("result"), tool.result.as_ref(), faults),
+        identity: tool.identity.as_ref().map(|it| identity(ground, at, it, faults)).unwrap_or_default(),
+        result: result(ground, &at.key("result"), tool.result.as_ref(), faults),
         waiting: tool.waiting.as_ref().and_then(waiting),
-        coverage: tool.coverage.as_ref().and_then(|it| coverage(place, &at.key("coverage"), it, faults)),
+        coverage: tool.coverage.as_ref().and_then(|it| coverage(ground, &at.key("coverage"), it, faults)),
         transfer: tool.transfer.unwrap_or(false),
-        errors: errors(place, &at.key("errors"), tool.errors.as_ref(), faults),
+        errors: errors(ground, &at.key("errors"), tool.errors.as_ref(), faults),
         retry: tool.retry.as_ref().map(retry),
         timeout: tool.timeout.map(|timeout| timeout.seconds()),
         cache_ttl: tool.cache.as_ref().and_then(|cache| cache.ttl).map_or(CACHE_TTL, |ttl| ttl.seconds()),
@@ -126,7 +148,7 @@ fn class(written: written::ErrorClass) -> ErrorClass {
     }
 }
 
-fn identity(place: Place, at: &Pointer, it: &written::Identity, faults: &mut Faults) -> Identity {
+fn identity(ground: &Ground<'_>, at: &Pointer, it: &written::Identity, faults: &mut Faults) -> Identity {
     let at = at.key("identity");
     Identity {
         ignore: names(it.ignore.as_ref()),
@@ -145,24 +167,27 @@ fn identity(place: Place, at: &Pointer, it: &written::Identity, faults: &mut Fau
             .map(|(name, value)| (name.to_owned(), value.0.clone()))
             .collect::<Vec<(String, Value)>>(),
         target: names(it.target.as_ref()),
-        group: it.group.as_ref().and_then(|group| faults.expression(place, &at.key("group"), group)),
+        group: it
+            .group
+            .as_ref()
+            .and_then(|group| faults.expression(ground.place, &at.key("group"), group, ground.call, None)),
     }
 }
 
 fn result(
-    place: Place,
+    ground: &Ground<'_>,
     at: &Pointer,
     written: Option<&written::ResultContract>,
     faults: &mut Faults,
 ) -> ResultContract {
     let Some(it) = written else { return ResultContract { min_records: 1, ..ResultContract::default() } };
-    let mut expression = |key: &str, cel: Option<&Cel>| -> Option<Expression> {
-        cel.and_then(|cel| faults.expression(place, &at.key(key), cel))
+    let mut expression = |key: &str, cel: Option<&Cel>, expect: Option<Type>| -> Option<Expression> {
+        cel.and_then(|cel| faults.expression(ground.place, &at.key(key), cel, ground.outcome, expect))
     };
     ResultContract {
-        failed_when: expression("failed_when", it.failed_when.as_ref()),
-        empty_when: expression("empty_when", it.empty_when.as_ref()),
-        records: expression("records", it.records.as_ref()),
+        failed_when: expression("failed_when", it.failed_when.as_ref(), Some(Type::Bool)),
+        empty_when: expression("empty_when", it.empty_when.as_ref(), Some(Type::Bool)),
+        records: expression("records", it.records.as_ref(), Some(Type::list(Type::Dyn))),
         key: names(it.key.as_ref()),
         required_fields: names(it.required_fields.as_ref()),
         wanted_fields: names(it.wanted_fields.as_ref()),
@@ -170,8 +195,8 @@ fn result(
         ignore: names(it.ignore.as_ref()),
         // the reader has refused patterns that do not compile
         ignore_text: it.ignore_text.iter().flatten().filter_map(|pattern| Regex::new(pattern.as_str()).ok()).collect(),
-        version: expression("version", it.version.as_ref()),
-        state: expression("state", it.state.as_ref()),
+        version: expression("version", it.version.as_ref(), None),
+        state: expression("state", it.state.as_ref(), None),
     }
 }
 
@@ -192,8 +217,11 @@ fn waiting(written: &written::Waiting) -> Option<Waiting> {
     }
 }
 
-fn coverage(place: Place, at: &Pointer, it: &written::Coverage, faults: &mut Faults) -> Option<Coverage> {
-    let mut expression = |key: &str, cel: Option<&Cel>| cel.and_then(|cel| faults.expression(place, &at.key(key), cel));
+fn coverage(ground: &Ground<'_>, at: &Pointer, it: &written::Coverage, faults: &mut Faults) -> Option<Coverage> {
+    let mut expression = |key: &str, cel: Option<&Cel>| {
+        let env = if key == "next" { ground.outcome } else { ground.call };
+        cel.and_then(|cel| faults.expression(ground.place, &at.key(key), cel, env, None))
+    };
     if let (Some(cursor), Some(next)) = (&it.cursor, &it.next) {
         let (cursor, next) = (expression("cursor", Some(cursor)), expression("next", Some(next)));
         return Some(Coverage::Cursor { cursor: cursor?, next: next? });
@@ -206,7 +234,7 @@ fn coverage(place: Place, at: &Pointer, it: &written::Coverage, faults: &mut Fau
 }
 
 fn errors(
-    place: Place,
+    ground: &Ground<'_>,
     at: &Pointer,
     written: Option<&Vec<written::ErrorRule>>,
     faults: &mut Faults,
@@ -215,7 +243,13 @@ fn errors(
     for (index, rule) in written.into_iter().flatten().enumerate() {
         let when = match &rule.when {
             None => None,
-            Some(when) => match faults.expression(place, &at.index(index).key("when"), when) {
+            Some(when) => match faults.expression(
+                ground.place,
+                &at.index(index).key("when"),
+                when,
+                ground.outcome,
+                Some(Type::Bool),
+            ) {
                 None => continue,
                 some => some,
             },

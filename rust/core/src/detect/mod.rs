@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::Call;
 use crate::gain::Gain;
-use crate::outcome::Judged;
+use crate::outcome::{Judged, Outcome};
 use crate::policy::{Resets, Rungs};
 use crate::verdict::{Evidence, Finding};
 use crate::Reason;
@@ -52,6 +52,8 @@ pub(crate) struct Observation {
     /// When it ended.
     pub(crate) at: f64,
     pub(crate) judged: Judged,
+    /// What came back, where rules want to see it.
+    pub(crate) outcome: Option<Outcome>,
     /// How many calls other than this one, of an effect that may change something, were dispatched or ended by then.
     pub(crate) others: u64,
     /// No call of this loose identity was admitted in the task before.
@@ -120,6 +122,8 @@ impl Stake {
 #[derive(Clone, Debug)]
 pub(crate) struct Remark {
     pub(crate) reason: Reason,
+    /// The author's rule and its words, for [`Reason::Rule`].
+    pub(crate) rule: Option<(Arc<str>, Option<String>)>,
     pub(crate) call_id: Arc<str>,
     pub(crate) tool: Arc<str>,
     pub(crate) evidence: Evidence,
@@ -128,7 +132,7 @@ pub(crate) struct Remark {
 impl Remark {
     fn of(reason: Reason, seen: &Observation, evidence: Evidence) -> Self {
         let (call_id, tool) = (Arc::clone(&seen.call_id), Arc::clone(&seen.call.tool.name));
-        Self { reason, call_id, tool, evidence }
+        Self { reason, rule: None, call_id, tool, evidence }
     }
 }
 
@@ -148,6 +152,16 @@ impl Remarks {
         }
         if rungs.exit_after.is_some_and(|after| count >= after) {
             self.end(reason, seen, counted(count, rungs.exit_after));
+        }
+    }
+
+    /// A rule of the author's fired on an outcome.
+    pub(crate) fn rule(&mut self, seen: &Observation, id: &Arc<str>, words: Option<String>, ends: bool) {
+        let remark = Remark { rule: Some((Arc::clone(id), words)), ..Remark::of(Reason::Rule, seen, Vec::new()) };
+        if ends {
+            self.exit.get_or_insert(remark);
+        } else {
+            self.notes.push(remark);
         }
     }
 

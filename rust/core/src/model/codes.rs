@@ -42,6 +42,41 @@ codes! {
     /// A reason that no verdict ever carries.
     UNKNOWN_REASON = "CG211" "unknown-reason";
 
+    /// An expression that does not follow the grammar of CEL.
+    CEL_SYNTAX = "CG301" "cel-syntax";
+    /// A literal in an expression that cannot be read.
+    CEL_BAD_LITERAL = "CG302" "cel-bad-literal";
+    /// An expression beyond a bound: bytes, nesting, nodes, comprehensions.
+    CEL_TOO_LARGE = "CG303" "cel-too-large";
+    /// A part of CEL that this engine leaves out on purpose.
+    CEL_UNSUPPORTED = "CG304" "cel-unsupported";
+    /// A name in an expression that does not exist here.
+    CEL_UNDECLARED_NAME = "CG305" "cel-undeclared-name";
+    /// A function that does not exist.
+    CEL_UNDECLARED_FUNCTION = "CG306" "cel-undeclared-function";
+    /// A variable that exists only in a later phase.
+    CEL_LATER_PHASE = "CG307" "cel-later-phase";
+    /// A field that the object does not have.
+    CEL_MISSING_FIELD = "CG308" "cel-missing-field";
+    /// A field that may be absent, read without `has`.
+    CEL_ABSENT_FIELD = "CG309" "cel-absent-field";
+    /// An operator or function that does not take these types.
+    CEL_MISSING_OVERLOAD = "CG310" "cel-missing-overload";
+    /// An expression of another type than is needed in its place.
+    CEL_WRONG_RESULT = "CG311" "cel-wrong-result";
+    /// A comparison whose outcome is always the same.
+    CEL_NEVER_TRUE = "CG312" "cel-never-true";
+    /// A regular expression in CEL that cannot be compiled.
+    CEL_BAD_PATTERN = "CG313" "cel-bad-pattern";
+    /// A regular expression that is computed instead of written.
+    CEL_DYNAMIC_PATTERN = "CG314" "cel-dynamic-pattern";
+    /// A text that is no duration, inside an expression.
+    CEL_BAD_DURATION = "CG315" "cel-bad-duration";
+    /// A text that is no timestamp, inside an expression.
+    CEL_BAD_TIMESTAMP = "CG316" "cel-bad-timestamp";
+    /// A time zone that does not exist, inside an expression.
+    CEL_BAD_TIME_ZONE = "CG317" "cel-bad-time-zone";
+
     /// A rung of a ladder that can never be reached.
     UNREACHABLE_RUNG = "CG401" "unreachable-rung";
     /// A window that is too short for the threshold counted in it.
@@ -87,4 +122,29 @@ codes! {
 
     /// A key or expression that the language has and this release does not act upon yet.
     NOT_YET = "CG901" "not-yet";
+}
+
+/// The code under which a mistake in an expression is reported.
+#[must_use]
+pub fn of_expression(kind: callgate_cel::Code) -> Code {
+    use callgate_cel::Code as Kind;
+    match kind {
+        Kind::Syntax => CEL_SYNTAX,
+        Kind::BadLiteral => CEL_BAD_LITERAL,
+        Kind::TooLarge => CEL_TOO_LARGE,
+        Kind::Unsupported => CEL_UNSUPPORTED,
+        Kind::UndeclaredName => CEL_UNDECLARED_NAME,
+        Kind::UndeclaredFunction => CEL_UNDECLARED_FUNCTION,
+        Kind::LaterPhase => CEL_LATER_PHASE,
+        Kind::MissingField => CEL_MISSING_FIELD,
+        Kind::AbsentField => CEL_ABSENT_FIELD,
+        Kind::MissingOverload => CEL_MISSING_OVERLOAD,
+        Kind::WrongResult => CEL_WRONG_RESULT,
+        Kind::NeverTrue => CEL_NEVER_TRUE,
+        Kind::BadPattern => CEL_BAD_PATTERN,
+        Kind::DynamicPattern => CEL_DYNAMIC_PATTERN,
+        Kind::BadDuration => CEL_BAD_DURATION,
+        Kind::BadTimestamp => CEL_BAD_TIMESTAMP,
+        Kind::BadTimeZone => CEL_BAD_TIME_ZONE,
+    }
 }

@@ -92,6 +92,8 @@ pub struct Fault {
     pub pointer: Pointer,
     /// Which part of that place.
     pub part: Part,
+    /// Where inside the text that stands there, in code points from its start: for mistakes in expressions.
+    pub span: Option<(usize, usize)>,
     /// What is wrong: lower case, no full stop, the author's names in backticks.
     pub message: String,
     /// What to do, where that is known.
@@ -109,6 +111,7 @@ impl Fault {
             severity: Severity::Error,
             pointer,
             part: Part::Value,
+            span: None,
             message: message.into(),
             hint: None,
             related: Vec::new(),

@@ -1,0 +1,164 @@
+//! The variables of the author's rules, each computed when it is asked for, variables of the policy once a decision.
+use std::cell::OnceCell;
+
+use callgate_cel::Val;
+use callgate_value::Value;
+
+use crate::budget::Elapsed;
+use crate::call::Call;
+use crate::detect::Observation;
+use crate::expression::Scope;
+use crate::policy::{Effect, Policy};
+use crate::task::Task;
+
+/// What a rule can see of a decision, or of an observation.
+pub(crate) struct RuleScope<'a> {
+    task: &'a Task,
+    policy: &'a Policy,
+    call: &'a Call,
+    call_id: &'a str,
+    elapsed: Elapsed,
+    fingerprint: OnceCell<String>,
+    variables: Vec<OnceCell<Option<Value>>>,
+    groups: Value,
+    seen: Option<Seen<'a>>,
+}
+
+/// What only an observation has.
+struct Seen<'a> {
+    observation: &'a Observation,
+    result: Option<&'a Value>,
+    gaps: Value,
+    records: OnceCell<Option<Value>>,
+}
+
+impl<'a> RuleScope<'a> {
+    pub(crate) fn of_admission(
+        task: &'a Task,
+        policy: &'a Policy,
+        call: &'a Call,
+        call_id: &'a str,
+        elapsed: Elapsed,
+    ) -> Self {
+        let variables = policy.variables.iter().map(|_| OnceCell::new()).collect();
+        let groups = Value::List(call.tool.groups.iter().map(|group| Value::from(&**group)).collect());
+        let fingerprint = OnceCell::new();
+        Self { task, policy, call, call_id, elapsed, fingerprint, variables, groups, seen: None }
+    }
+
+    pub(crate) fn of_observation(task: &'a Task, policy: &'a Policy, seen: &'a Observation) -> Self {
+        let elapsed = task.elapsed(seen.call.session);
+        let mut scope = Self::of_admission(task, policy, &seen.call, &seen.call_id, elapsed);
+        let gaps = seen.judged.gaps.iter().map(|(_, field)| Value::from(field.as_str())).collect();
+        let result = seen.outcome.as_ref().and_then(|outcome| outcome.result.as_deref());
+        scope.seen = Some(Seen { observation: seen, result, gaps: Value::List(gaps), records: OnceCell::new() });
+        scope
+    }
+
+    fn policy_variable(&self, name: &str) -> Option<Val<'_>> {
+        let at = self.policy.variables.iter().position(|(known, _)| **known == *name)?;
+        let (_, expression) = self.policy.variables.get(at)?;
+        // a variable that fails has no value, and then what asks for it fails
+        let compute = || expression.evaluate(self).ok().map(std::borrow::Cow::into_owned);
+        self.variables.get(at)?.get_or_init(compute).as_ref().map(Val::from)
+    }
+
+    fn budget(&self, name: &str) -> Option<Val<'_>> {
+        let (resource, figure) = name.split_once('.')?;
+        let (used, limit) = self.task.pool.figure(&self.policy.budgets, resource)?;
+        let limit = limit.unwrap_or(f64::INFINITY);
+        Some(Val::from(match figure {
+            "used" => used,
+            "left" => (limit - used).max(0.0),
+            _ if limit > 0.0 => used / limit,
+            _ => 1.0,
+        }))
+    }
+
+    fn of_outcome<'s>(&'s self, seen: &'s Seen<'_>, name: &str) -> Option<Val<'s>> {
+        match name {
+            "grade" => Some(Val::from(seen.observation.judged.grade.name())),
+            "gaps" => Some(Val::from(&seen.gaps)),
+            "gain" => Some(Val::from(i64::from(seen.observation.gain.count))),
+            "records" => {
+                let contract = &self.call.tool.result;
+                let compute = || contract.records.as_ref()?.evaluate(self).ok().map(std::borrow::Cow::into_owned);
+                seen.records.get_or_init(compute).as_ref().map(Val::from)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn effect_name(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "read",
+        Effect::Write => "write",
+        Effect::External => "external",
+        Effect::Ui => "ui",
+        Effect::Control => "control",
+        Effect::Unknown => "unknown",
+    }
+}
+
+fn whole(count: u64) -> Val<'static> {
+    Val::from(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+impl Scope for RuleScope<'_> {
+    fn data(&self, name: &str) -> Option<&Value> {
+        match name {
+            "args" => Some(&self.call.arguments),
+            "hints" => self.call.hints.as_deref(),
+            "params" => Some(&self.policy.params),
+            "constants" => Some(&self.policy.constants),
+            "result" => self.seen.as_ref()?.result,
+            "error" => self.seen.as_ref()?.observation.judged.error.as_ref(),
+            _ => None,
+        }
+    }
+
+    fn value(&self, name: &str) -> Option<Val<'_>> {
+        if let Some(data) = self.data(name) {
+            return Some(Val::from(data));
+        }
+        let session = self.task.sessions.get(self.call.session);
+        match name {
+            "call.tool" | "tool.name" => Some(Val::from(&*self.call.tool.name)),
+            "call.id" => Some(Val::from(self.call_id)),
+            "call.agent" | "session.agent" => session.map(|session| Val::from(session.agent.as_str())),
+            "call.round" => Some(whole(session?.round.as_ref().map_or(0, |round| round.number))),
+            "call.fingerprint" => {
+                let compute = || {
+                    let digest = callgate_value::fingerprint(&self.call.tool.name, &self.call.arguments);
+                    digest.map_or_else(|_| String::new(), |digest| digest.to_hex())
+                };
+                Some(Val::from(self.fingerprint.get_or_init(compute).as_str()))
+            }
+            "tool.effect" => Some(Val::from(effect_name(self.call.tool.effect))),
+            "tool.declared" => Some(Val::from(self.call.tool.declared)),
+            "tool.idempotent" => Some(Val::from(self.call.tool.idempotent)),
+            "tool.groups" => Some(Val::from(&self.groups)),
+            "task.id" => Some(Val::from(self.task.id.as_str())),
+            "task.elapsed" => Some(Val::from(self.elapsed.workflow)),
+            "session.elapsed" => Some(Val::from(self.elapsed.task)),
+            "session.depth" => session.map(|session| whole(session.depth)),
+            "now" => Some(Val::from(self.task.now)),
+            _ => match name.split_once('.') {
+                Some(("variables", variable)) => self.policy_variable(variable),
+                Some(("budget", figure)) => self.budget(figure),
+                _ => self.of_outcome(self.seen.as_ref()?, name),
+            },
+        }
+    }
+
+    fn call(&self, name: &str, arguments: &[Val<'_>]) -> Result<Val<'_>, String> {
+        match (name, arguments) {
+            ("task.calls", [tool]) => {
+                let tool = tool.as_str().ok_or("`task.calls` takes the name of a tool")?;
+                Ok(Val::from(self.task.pool.calls_of(tool)))
+            }
+            _ => Err(format!("the host has no function `{name}`")),
+        }
+    }
+}
