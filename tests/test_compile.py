@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from callgate import _core, canonical_json
+from schema_samples import data
+from test_schema_sense import EXAMPLE
 
 BUDGETS: dict[str, Any] = {"preset": "medium"}
 
@@ -30,31 +33,63 @@ def told(document: dict[str, Any], *manifests: tuple[str, dict[str, Any]]) -> li
     ]
 
 
+PAY = {
+    "effect": "external",
+    "parameters": {
+        "type": "object",
+        "required": ["amount", "currency"],
+        "properties": {
+            "amount": {"type": "number"},
+            "currency": {"type": "string", "enum": ["EUR", "USD"]},
+            "memo": {"type": "string"},
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("code", [code for code, _ in _core.codes() if code.startswith("CG3")])
+def test_the_wrong_expression_of_a_page_has_that_fault_and_the_right_one_none(root: Path, code: str) -> None:
+    page = (root / "docs" / "diagnostics" / f"{code}.md").read_text(encoding="utf-8")
+    found = {}
+    for label, _, _, example in EXAMPLE.findall(page):
+        spec = data(example)
+        faults = told(policy(**spec), manifest(pay=PAY))
+        found[label] = {fault[0] for fault in faults if fault[1] == "error"}
+    assert found == {"Wrong": {code}, "Right": set()}
+
+
 @pytest.mark.parametrize(
-    ("tool", "where"),
+    ("tool", "code", "where", "text"),
     [
-        ({"result": {"empty_when": "size(result.hits) == 0"}}, "spec/tools/t/result/empty_when"),
-        ({"result": {"failed_when": "result.status >= 400"}}, "spec/tools/t/result/failed_when"),
-        ({"forms": [{"when": 'args.command == ""', "waiting": True}]}, "spec/tools/t/forms/0/when"),
-        ({"coverage": {"cursor": "args.cursor", "next": "result.pages[0]"}}, "spec/tools/t/coverage/next"),
-        ({"errors": [{"when": "error.status == 429", "class": "transient"}]}, "spec/tools/t/errors/0/when"),
-        ({"identity": {"group": "hints.a + hints.b"}}, "spec/tools/t/identity/group"),
+        ({"result": {"empty_when": "size(result.hits"}}, "CG301", "result/empty_when", ""),
+        ({"result": {"failed_when": "reslt.status >= 400"}}, "CG305", "result/failed_when", "reslt"),
+        ({"forms": [{"when": 'result.x == ""', "waiting": True}]}, "CG307", "forms/0/when", "result"),
+        ({"coverage": {"cursor": "args.cursor", "next": "nxt.pages[0]"}}, "CG305", "coverage/next", "nxt"),
+        ({"errors": [{"when": "error.stats == 429", "class": "transient"}]}, "CG308", "errors/0/when", "stats"),
+        ({"identity": {"group": "hints.a + args"}}, None, "", ""),
+        ({"result": {"records": "size(result)"}}, "CG311", "result/records", "size(result)"),
     ],
 )
-def test_an_expression_beyond_a_field_path_is_refused_at_its_place_and_never_ignored(
-    tool: dict[str, Any], where: str
+def test_every_expression_of_a_manifest_is_checked_at_its_place(
+    tool: dict[str, Any], code: str | None, where: str, text: str
 ) -> None:
-    compiled, _ = _core.compile_policy(policy(), [manifest(t={"effect": "read", **tool})])
-    assert compiled is None
-    assert told(policy(), manifest(t={"effect": "read", **tool})) == [("CG901", "error", 0, where)]
+    compiled, faults = _core.compile_policy(policy(), [manifest(t={"effect": "read", **tool})])
+    assert (compiled is None) == (code is not None)
+    found = [(fault.code, "/".join(str(step) for step in fault.pointer)) for _, fault in faults]
+    assert found == ([] if code is None else [(code, f"spec/tools/t/{where}")])
+    for _, fault in faults if text else []:
+        source: Any = {"spec": {"tools": {"t": tool}}}
+        for step in fault.pointer:
+            source = source[step]
+        assert fault.span is not None
+        assert source[slice(*fault.span)] == text
 
 
 @pytest.mark.parametrize(
     ("spec", "where"),
     [
         ({"needs": [{"id": "a", "fields": ["x"]}]}, "spec/needs"),
-        ({"rules": [{"id": "r", "when": "args.a > 1", "action": "refuse"}]}, "spec/rules/0/when"),
-        ({"variables": {"v": "args.a + 1"}}, "spec/variables/v"),
+        ({"fallback": {"max_hops": 2}}, "spec/fallback"),
     ],
 )
 def test_a_key_that_nothing_acts_upon_yet_is_refused(spec: dict[str, Any], where: str) -> None:

@@ -79,7 +79,9 @@ class Resolved:
         found: list[Diagnostic] = []
         for fault in faults:
             origin = self._source_of(fault.pointer)
-            moved = Found(fault.code, fault.severity, fault.message, origin.steps, fault.part, fault.hint)
+            moved = Found(
+                fault.code, fault.severity, fault.message, origin.steps, fault.part, fault.hint, span=fault.span
+            )
             related = tuple(self._place(at, words) for at, words in fault.related)
             found += [d._replace(related=related + d.related) for d in located(origin.document.positions, [moved])]
         return found
