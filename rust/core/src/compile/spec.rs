@@ -111,8 +111,11 @@ pub(crate) fn constants(spec: &PolicySpec) -> Value {
     Map::new(entries).map_or(Value::Null, Value::Map)
 }
 
+/// Variables by name, in their order.
+type Variables = Vec<(Arc<str>, Expression)>;
+
 /// The variables in their order; each may use those before it.
-fn variables(spec: &PolicySpec, faults: &mut Faults) -> (Vec<(Arc<str>, Expression)>, Vec<(String, Type)>) {
+fn variables(spec: &PolicySpec, faults: &mut Faults) -> (Variables, Vec<(String, Type)>) {
     let constants = constants(spec);
     let (mut compiled, mut types) = (Vec::new(), Vec::new());
     for (name, cel) in spec.variables.iter().flat_map(|variables| variables.iter()) {

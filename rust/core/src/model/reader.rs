@@ -296,6 +296,7 @@ mod tests {
             code: codes::UNKNOWN_KEY,
             severity: Severity::Error,
             pointer: Pointer::default().key("exact_repeats"),
+            span: None,
             part: Part::Key,
             message: "unknown detector `exact_repeats`".to_owned(),
             hint: Some("did you mean `exact_repeat`?".to_owned()),
