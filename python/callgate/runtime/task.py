@@ -26,6 +26,13 @@ MISSING: Final = _Missing()
 """Says that no result is known; None is a result."""
 
 
+class Round:
+    """A step of the model. `notes` are there once it has ended: give them to the model with the results."""
+
+    def __init__(self) -> None:
+        self.notes: tuple[Note, ...] = ()
+
+
 class Task:
     """One agent's view of a task. Made by `Gate.task`, `Gate.resume` and `Task.child`; safe to share between threads.
 
@@ -173,13 +180,26 @@ class Task:
         return self._state.deny(call_id, self._now(now))
 
     @contextmanager
-    def round(self, *, now: float | None = None) -> Iterator[Task]:
-        """Mark a step of the model: all calls admitted inside are one round."""
+    def round(self, *, now: float | None = None) -> Iterator[Round]:
+        """Mark a step of the model: all calls admitted inside are one round.
+
+        What the round's calls are noted for is known when it ends: it stands in `notes` of what the `with` gives.
+
+        Example:
+            >>> from callgate import Gate
+            >>> task = Gate.load("default").task("order-4711")
+            >>> with task.round() as step:
+            ...     verdict = task.admit("search", {"q": "bearing"})
+            ...     assessment = task.observe(verdict.call_id, error={"type": "unknown_tool"})
+            >>> [note.reason for note in step.notes]
+            ['unknown_tool']
+        """
+        step = Round()
         self._state.begin_round(self.agent, self._now(now))
         try:
-            yield self
+            yield step
         finally:
-            self._state.end_round(self.agent)
+            step.notes = self._state.end_round(self.agent)
 
     def child(self, agent: str, *, now: float | None = None) -> Task:
         """Start an agent below this one, on the same budgets.

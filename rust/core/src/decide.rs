@@ -5,7 +5,7 @@ use callgate_value::Value;
 
 use crate::budget::{Elapsed, Need, Pool, Share};
 use crate::call::{Call, Request};
-use crate::detect::{diversity, frequency, Before, Detector};
+use crate::detect::{diversity, Before, Detector, Dispatch};
 use crate::expression::EvaluationError;
 use crate::identify::identify;
 use crate::policy::{Mode, Phase, Policy, RuleEffect};
@@ -150,9 +150,9 @@ impl Task {
         let needs_step = !round.is_some_and(|round| round.step_taken);
         let need = Need { step: needs_step, retry };
         self.gather(policy, call, &mut findings);
-        match forced {
-            Some(finding) => findings.push(finding.clone()),
-            None => funds.pool.check(&policy.budgets, funds.share, &call.tool, need, elapsed, &mut findings),
+        funds.pool.check(&policy.budgets, funds.share, &call.tool, need, elapsed, &mut findings);
+        if let Some(forced) = forced.filter(|forced| !findings.iter().any(|finding| finding.reason == forced.reason)) {
+            findings.push(forced.clone());
         }
         self.ask_rules(policy, call, call_id, elapsed, &mut findings);
         findings.sort_by_key(|finding| finding.reason);
@@ -202,7 +202,7 @@ impl Task {
                 findings.push(finding);
             }
         }
-        findings.extend(frequency::before(&before));
+        findings.extend(detectors.frequency.before(&before));
         findings.extend(diversity::before(&before));
         findings.extend(self.denied.before(&before));
         findings.extend(self.effects.findings(&before).into_iter().flatten());
@@ -365,6 +365,8 @@ impl Task {
         retry: bool,
     ) -> Fate {
         let now = self.now;
+        let uncovered = call.asked.as_ref().is_some_and(|asked| self.known.is_uncovered(asked));
+        let dispatch = Dispatch { call, now, uncovered };
         let Some(session) = self.sessions.get_mut(call.session) else { return Fate::NotRun };
         if action == Action::Ask {
             self.asked.insert(Arc::clone(call_id), Arc::clone(call));
@@ -377,8 +379,9 @@ impl Task {
             return Fate::NotRun;
         }
         for detector in session.detectors.all_mut() {
-            detector.dispatched(call, now);
+            detector.dispatched(dispatch);
         }
+        session.detectors.frequency.dispatched(dispatch);
         if let Some(cycle) = &mut session.detectors.cycle {
             cycle.dispatched(call.loose, now);
         }
@@ -390,8 +393,9 @@ impl Task {
         if let Some(merged) = &mut self.merged {
             merged.dispatched(call.member(), now);
         }
-        self.states.dispatched(call, now);
-        self.transfers.dispatched(call, now);
+        self.denied.dispatched(dispatch);
+        self.states.dispatched(dispatch);
+        self.transfers.dispatched(dispatch);
         self.stir(call);
         let first = self.seen.insert(call.loose);
         let round = self.sessions.get(call.session).and_then(|it| it.round.as_ref()).map_or(0, |round| round.number);
@@ -445,8 +449,15 @@ impl Task {
             }
         }
         if let Some(round) = self.sessions.get_mut(session).and_then(|session| session.round.as_mut()) {
-            round.firsts.retain(|_, first| **first != *id);
             round.members.retain(|member| *member.call_id != *id);
+            // it coalesces with an equal call of its round that was dispatched, and only with such
+            let ran = |first: &Arc<str>| {
+                round.members.iter().any(|member| member.call_id == *first && !matches!(member.fate, Fate::NotRun))
+            };
+            let equal = round.firsts.get(&call.exact.0).is_some_and(ran);
+            if !equal {
+                round.firsts.remove(&call.exact.0);
+            }
         }
         let mut decision = self.decide_now(policy, &call, (&id, false), None);
         decision.findings.retain(|finding| finding.action != Action::Ask);

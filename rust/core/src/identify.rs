@@ -80,7 +80,8 @@ fn symbol(key: &SymbolKey, value: &Value) -> callgate_value::Symbol {
 /// The form of the tool that the call is, and what went wrong while looking.
 fn form(policy: &Policy, request: &Request, scope: &CallScope<'_>) -> (Arc<Tool>, Option<String>) {
     let Some(entry) = policy.tool(&request.tool) else {
-        return (Arc::new(Tool::undeclared(&request.tool, Arc::clone(&policy.undeclared))), None);
+        let detectors = policy.undeclared_special.get(&*request.tool).unwrap_or(&policy.undeclared);
+        return (Arc::new(Tool::undeclared(&request.tool, Arc::clone(detectors))), None);
     };
     for (when, tool) in &entry.forms {
         match when.as_ref().map_or(Ok(true), |when| when.test(scope)) {

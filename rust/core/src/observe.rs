@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use crate::call::Call;
-use crate::detect::{diversity, frequency, same_result, Detector, Observation, Remark, Remarks, Write};
+use crate::detect::{diversity, same_result, Detector, Observation, Remark, Remarks, Write};
 use crate::gain::Gain;
 use crate::incident::Novelty;
 use crate::outcome::{judge, Judged, Outcome};
@@ -106,6 +106,7 @@ impl Task {
             for detector in session.detectors.all_mut() {
                 detector.returned(call);
             }
+            session.detectors.frequency.returned(call);
             if let Some(cycle) = &mut session.detectors.cycle {
                 cycle.returned();
             }
@@ -113,6 +114,7 @@ impl Task {
         if let Some(merged) = &mut self.merged {
             merged.returned();
         }
+        self.denied.returned(call);
         self.states.returned(call);
         self.transfers.returned(call);
         self.stir(call);
@@ -260,10 +262,11 @@ impl Task {
             self.run_outcome_detectors(&seen, &mut closed.remarks);
         }
         self.denied.after(&seen, &mut closed.remarks);
+        self.effects.after(&seen, &mut closed.remarks);
         self.transfers.after(&seen, &mut closed.remarks);
         self.incidents.observe(&call, novelty, seen.gain.count > 0);
         self.remember(&seen);
-        if graded {
+        if graded || wrote {
             self.count_gain(&seen, wrote, &mut closed.remarks);
         }
         seen
@@ -374,7 +377,7 @@ impl Task {
         detectors.window.push(seen.call.exact.0);
         detectors.exact_repeat.after(seen, remarks);
         detectors.consecutive.after(seen, remarks);
-        frequency::after(seen, &detectors.window, remarks);
+        detectors.frequency.after(seen, &detectors.window, remarks);
         let symbol = |member: u64| {
             let result = seen.judged.result?;
             Some(key.join(&[callgate_value::Symbol(member), callgate_value::Symbol(result)]).0)
@@ -443,7 +446,10 @@ impl Task {
             self.stop = Some(stop.clone());
             closed.stop = Some(stop);
         }
-        closed.remarks.notes.push(end);
+        let told = |note: &Remark| note.reason == end.reason && note.call_id == end.call_id && note.rule == end.rule;
+        if !closed.remarks.notes.iter().any(told) {
+            closed.remarks.notes.push(end);
+        }
     }
 }
 
@@ -482,9 +488,12 @@ fn is_double(seen: &Observation, earlier: &mut Vec<Fed>) -> bool {
 }
 
 impl Task {
-    /// Remarks that no answer has carried yet.
-    pub fn drain_remarks(&mut self) -> Vec<crate::Note> {
-        let remarks: Vec<Remark> = std::mem::take(&mut self.remarks);
+    /// Remarks that no answer has carried yet; none in mode `audit`.
+    pub fn drain_remarks(&mut self, policy: &Policy) -> Vec<crate::Note> {
+        let mut remarks: Vec<Remark> = std::mem::take(&mut self.remarks);
+        if policy.mode == Mode::Audit {
+            remarks.clear();
+        }
         remarks.into_iter().map(reply::note).collect()
     }
 }

@@ -581,6 +581,8 @@ pub struct Policy {
     pub transfer_cycle: Option<Cycle>,
     /// Thresholds for tools of which nothing is declared.
     pub undeclared: Arc<Detectors>,
+    /// The same for those that `detectors.for` names.
+    pub undeclared_special: FxHashMap<String, Arc<Detectors>>,
     /// Declared tools by name.
     pub tools: FxHashMap<String, ToolEntry>,
     /// Budgets.

@@ -345,7 +345,7 @@ impl Replay {
         let Some(track) = open.tracks.get_mut(session) else { return };
         let before = open.task.stopped().is_some();
         open.task.end_round(&self.policy, &track.agent);
-        let notes = open.task.drain_remarks();
+        let notes = open.task.drain_remarks(&self.policy);
         track.round = None;
         let mut rows = std::mem::take(&mut track.rows);
         let late = open.task.stopped().filter(|_| !before).map(|stop| stop.call_id.clone());

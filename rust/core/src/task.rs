@@ -12,6 +12,7 @@ use crate::detect::cycle::CycleStream;
 use crate::detect::denied::Denied;
 use crate::detect::empty_streak::EmptyStreak;
 use crate::detect::exact_repeat::ExactRepeat;
+use crate::detect::frequency::Frequency;
 use crate::detect::invalid_arguments::InvalidArguments;
 use crate::detect::no_gain::{NoGain, TaskNoGain};
 use crate::detect::oscillation::Oscillation;
@@ -45,6 +46,7 @@ pub(crate) struct SessionDetectors {
     pub(crate) stale_wait: StaleWait,
     pub(crate) unknown_tool: UnknownTool,
     pub(crate) invalid_arguments: InvalidArguments,
+    pub(crate) frequency: Frequency,
     /// What `frequency` and `diversity` look at.
     pub(crate) window: Window,
 }
@@ -63,6 +65,7 @@ impl SessionDetectors {
             stale_wait: StaleWait::default(),
             unknown_tool: UnknownTool::default(),
             invalid_arguments: InvalidArguments::default(),
+            frequency: Frequency::default(),
             window: Window::new(policy.window),
         }
     }
@@ -103,6 +106,7 @@ impl SessionDetectors {
         }
         if resets.repeats {
             self.window.clear();
+            self.frequency.clear();
             if let Some(cycle) = &mut self.cycle {
                 cycle.clear();
             }

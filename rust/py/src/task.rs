@@ -188,7 +188,7 @@ impl TaskState {
         let drained = {
             let mut state = self.lock()?;
             state.end_round(&self.policy, agent);
-            state.drain_remarks()
+            state.drain_remarks(&self.policy)
         };
         notes(py, &drained)
     }

@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use callgate_value::{Map, Text, Value};
+use rustc_hash::FxHashMap;
 
 use super::{at, Faults, Place};
 use crate::model::detectors::{self as written, ToolDetectors};
@@ -38,6 +39,11 @@ impl Thresholds {
         let general = compiled(&base).unwrap_or_default();
         let window = spec.detectors.as_ref().and_then(|it| it.window).map_or(WINDOW, |window| window.get());
         let too_long = spec.detectors.as_ref().and_then(|it| it.no_gain.as_ref()).and_then(|it| it.towards);
+        let effect = spec.detectors.as_ref().and_then(|it| it.repeated_effect.as_ref());
+        if effect.is_some_and(|effect| effect.cool_down.is_some()) {
+            let pointer = at(&["spec", "detectors", "repeated_effect", "cool_down"]);
+            faults.not_yet(Place::Policy, &pointer, "a `cool_down` of effects that have taken place");
+        }
         if too_long == Some(written::Towards::Needs) {
             faults.not_yet(Place::Policy, &at(&["spec", "detectors", "no_gain", "towards"]), "`towards: needs`");
         }
@@ -58,6 +64,12 @@ impl Thresholds {
             Some(own) => Arc::new(own),
             None => Arc::clone(&self.general),
         }
+    }
+
+    /// The thresholds of tools that no manifest declares and `for` names.
+    pub(crate) fn blind_by_name(&self, is_declared: impl Fn(&str) -> bool) -> FxHashMap<String, Arc<Detectors>> {
+        let names = self.special.iter().map(|(name, _)| name).filter(|name| !is_declared(name));
+        names.map(|name| (name.clone(), Arc::new(self.for_tool(name, &[]).blind()))).collect()
     }
 
     /// Names under `for` that are neither a tool nor a group.

@@ -75,6 +75,7 @@ pub(crate) fn compile(
         cycle: thresholds.general.cycle,
         transfer_cycle: thresholds.general.transfer_cycle,
         undeclared: Arc::new(thresholds.general.blind()),
+        undeclared_special: thresholds.blind_by_name(|name| tools.contains_key(name)),
         budgets: budgets::compile(spec.budgets.as_ref(), spec.time.as_ref(), faults),
         ladder: Ladder {
             reuse_reads: count(ladder.and_then(|it| it.reuse_reads)).unwrap_or(0),

@@ -2,7 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::tally::Tally;
-use super::{counted, Before, Detector, Observation, Remarks};
+use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
 use crate::call::Call;
 use crate::policy::Resets;
 use crate::verdict::{Finding, IncidentKey};
@@ -26,7 +26,7 @@ impl Detector for Consecutive {
         })
     }
 
-    fn dispatched(&mut self, call: &Call, now: f64) {
+    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if let (true, Some(rungs)) = (self.call == call.loose, &call.tool.detectors.consecutive) {
             self.tally.dispatched(rungs, now);
         }

@@ -3,7 +3,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::tally::Tally;
-use super::{counted, Before, Detector, Observation, Remarks};
+use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
 use crate::call::Call;
 use crate::policy::{ErrorClass, Resets};
 use crate::verdict::{Finding, IncidentKey};
@@ -24,6 +24,18 @@ impl Detector for Denied {
             let incident = IncidentKey::TaskCall { call: call.loose };
             Finding::refuse(Reason::Denied, counted(tally.count, rungs.refuse_after)).within(incident)
         })
+    }
+
+    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
+        if let (Some(tally), Some(rungs)) = (self.calls.get_mut(&call.loose), &call.tool.detectors.denied) {
+            tally.dispatched(rungs, now);
+        }
+    }
+
+    fn returned(&mut self, call: &Call) {
+        if let Some(tally) = self.calls.get_mut(&call.loose) {
+            tally.out = false;
+        }
     }
 
     fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {

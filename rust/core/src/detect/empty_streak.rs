@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::same_result::{incident, place};
 use super::tally::Tally;
-use super::{counted, Before, Detector, Observation, Remarks};
+use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
 use crate::call::Call;
 use crate::policy::Resets;
 use crate::verdict::{Finding, Grade};
@@ -26,7 +26,7 @@ impl Detector for EmptyStreak {
         })
     }
 
-    fn dispatched(&mut self, call: &Call, now: f64) {
+    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if let (Some(tally), Some(rungs)) = (self.streaks.get_mut(&place(call)), &call.tool.detectors.empty_streak) {
             tally.dispatched(rungs, now);
         }

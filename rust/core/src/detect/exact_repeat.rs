@@ -3,7 +3,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::tally::Tally;
-use super::{counted, Before, Detector, Observation, Remarks, Stake, Write};
+use super::{counted, Before, Detector, Dispatch, Observation, Remarks, Stake, Write};
 use crate::call::Call;
 use crate::policy::{ExactRepeat as Thresholds, Resets, Rungs};
 use crate::verdict::{Finding, Grade, IncidentKey};
@@ -47,7 +47,7 @@ impl Detector for ExactRepeat {
         })
     }
 
-    fn dispatched(&mut self, call: &Call, now: f64) {
+    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if let (Some(run), Some(thresholds)) = (self.runs.get_mut(&call.loose), &call.tool.detectors.exact_repeat) {
             let rungs = rungs(thresholds, call, run);
             run.tally.dispatched(&rungs, now);

@@ -1,24 +1,65 @@
 //! `frequency`: the same fingerprint too often within the window. Evidence, unless the author writes a rung.
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::tally::Tally;
 use super::window::Window;
-use super::{counted, Before, Observation, Remarks};
+use super::{counted, Before, Dispatch, Observation, Remarks};
+use crate::call::Call;
 use crate::verdict::{Finding, IncidentKey};
 use crate::Reason;
 
-/// What speaks against running the call.
-pub(crate) fn before(before: &Before<'_>) -> Option<Finding> {
-    let call = before.call;
-    let rungs = call.tool.detectors.frequency.as_ref()?;
-    rungs.refuse_after?;
-    let count = before.window.count(call.exact.0);
-    rungs.reached(count).then(|| {
-        let incident = IncidentKey::Call { session: call.session, call: call.loose };
-        Finding::refuse(Reason::Frequency, counted(count, rungs.refuse_after)).within(incident)
-    })
+/// Calls whose last time is kept for a cool-down.
+const MOST_CALLS: usize = 16_384;
+
+/// When a call was observed last, by exact identity; kept only where the policy writes a `cool_down`. The counts are the
+/// window's.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Frequency {
+    last: FxHashMap<u64, Tally>,
 }
 
-/// The window holds the observation already.
-pub(crate) fn after(seen: &Observation, window: &Window, remarks: &mut Remarks) {
-    let Some(rungs) = &seen.call.tool.detectors.frequency else { return };
-    let count = window.count(seen.call.exact.0);
-    remarks.count(Reason::Frequency, seen, rungs, count);
+impl Frequency {
+    /// What speaks against running the call.
+    pub(crate) fn before(&self, before: &Before<'_>) -> Option<Finding> {
+        let call = before.call;
+        let rungs = call.tool.detectors.frequency.as_ref()?;
+        rungs.refuse_after?;
+        let count = before.window.count(call.exact.0);
+        let last = self.last.get(&call.exact.0).cloned().unwrap_or_default();
+        let refused = Tally { count, ..last }.refuses(rungs, before.now);
+        refused.then(|| {
+            let incident = IncidentKey::Call { session: call.session, call: call.loose };
+            Finding::refuse(Reason::Frequency, counted(count, rungs.refuse_after)).within(incident)
+        })
+    }
+
+    pub(crate) fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
+        let Some(rungs) = &call.tool.detectors.frequency else { return };
+        if let Some(last) = self.last.get_mut(&call.exact.0).filter(|last| rungs.cooled(last.last, now)) {
+            last.out = true;
+        }
+    }
+
+    pub(crate) fn returned(&mut self, call: &Call) {
+        if let Some(last) = self.last.get_mut(&call.exact.0) {
+            last.out = false;
+        }
+    }
+
+    /// The window holds the observation already.
+    pub(crate) fn after(&mut self, seen: &Observation, window: &Window, remarks: &mut Remarks) {
+        let Some(rungs) = &seen.call.tool.detectors.frequency else { return };
+        if rungs.cool_down.is_some() {
+            if self.last.len() >= MOST_CALLS {
+                self.last.clear();
+            }
+            self.last.entry(seen.call.exact.0).or_default().restart(0, seen.at);
+        }
+        remarks.count(Reason::Frequency, seen, rungs, window.count(seen.call.exact.0));
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.last.clear();
+    }
 }

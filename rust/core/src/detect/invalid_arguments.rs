@@ -3,7 +3,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::tally::Tally;
-use super::{counted, Before, Detector, Observation, Remarks};
+use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
 use crate::call::Call;
 use crate::policy::{ErrorClass, Resets};
 use crate::verdict::{Finding, IncidentKey};
@@ -29,7 +29,7 @@ impl Detector for InvalidArguments {
         })
     }
 
-    fn dispatched(&mut self, call: &Call, now: f64) {
+    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if let (Some(tally), Some(rungs)) = (self.calls.get_mut(&call.loose), &call.tool.detectors.invalid_arguments) {
             tally.dispatched(rungs, now);
         }

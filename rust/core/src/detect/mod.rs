@@ -44,6 +44,15 @@ pub(crate) struct Before<'a> {
     pub(crate) uncovered: bool,
 }
 
+/// A call that was allowed and is on its way.
+#[derive(Clone, Copy)]
+pub(crate) struct Dispatch<'a> {
+    pub(crate) call: &'a Call,
+    pub(crate) now: f64,
+    /// Whether its `coverage` range or cursor is new to the task.
+    pub(crate) uncovered: bool,
+}
+
 /// A call after it ended, as it is fed to the detectors.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
@@ -171,7 +180,10 @@ impl Remarks {
     }
 
     pub(crate) fn add(&mut self, reason: Reason, seen: &Observation, evidence: Evidence) {
-        self.notes.push(Remark::of(reason, seen, evidence));
+        // one call has one note for one reason, whatever it was counted in
+        if !self.notes.iter().any(|note| note.reason == reason && note.call_id == seen.call_id) {
+            self.notes.push(Remark::of(reason, seen, evidence));
+        }
     }
 }
 
@@ -181,7 +193,7 @@ pub(crate) trait Detector {
     fn before(&self, before: &Before<'_>) -> Option<Finding>;
 
     /// The call was allowed and is on its way.
-    fn dispatched(&mut self, _call: &Call, _now: f64) {}
+    fn dispatched(&mut self, _dispatch: Dispatch<'_>) {}
 
     /// The call came back, or never ran; its outcome may be fed later or not at all.
     fn returned(&mut self, _call: &Call) {}

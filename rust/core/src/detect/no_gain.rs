@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::same_result::{incident, place};
 use super::tally::Tally;
-use super::{counted, Before, Detector, Observation, Remarks};
+use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
 use crate::call::Call;
 use crate::policy::Resets;
 use crate::verdict::Finding;
@@ -26,7 +26,11 @@ impl Detector for NoGain {
             .then(|| Finding::refuse(Reason::NoGain, counted(tally.count, rungs.refuse_after)).within(incident(call)))
     }
 
-    fn dispatched(&mut self, call: &Call, now: f64) {
+    fn dispatched(&mut self, Dispatch { call, now, uncovered }: Dispatch<'_>) {
+        // a call that is let through anyway needs no cool-down
+        if uncovered {
+            return;
+        }
         if let (Some(tally), Some(no_gain)) = (self.streaks.get_mut(&place(call)), &call.tool.detectors.no_gain) {
             tally.dispatched(&no_gain.rungs, now);
         }

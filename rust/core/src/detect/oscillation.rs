@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::same_result::{incident, place};
 use super::tally::Tally;
-use super::{counted, Before, Detector, Observation, Remarks};
+use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
 use crate::call::Call;
 use crate::policy::Resets;
 use crate::verdict::Finding;
@@ -42,7 +42,7 @@ impl Detector for Oscillation {
         })
     }
 
-    fn dispatched(&mut self, call: &Call, now: f64) {
+    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if let (Some(reads), Some(thresholds)) = (self.reads.get_mut(&place(call)), &call.tool.detectors.oscillation) {
             reads.tally.dispatched(&thresholds.rungs, now);
         }

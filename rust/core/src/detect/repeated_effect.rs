@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{counted, Before};
+use super::{counted, Before, Observation, Remarks};
 use crate::call::Call;
 use crate::policy::{Effect, ErrorClass};
 use crate::verdict::{Action, Finding, IncidentKey};
@@ -39,6 +39,14 @@ impl Effects {
             finding
         });
         [duplicate, ambiguous]
+    }
+
+    /// A success that came to its turn: a note, where a rung says so.
+    pub(crate) fn after(&self, seen: &Observation, remarks: &mut Remarks) {
+        let Some(rungs) = &seen.call.tool.detectors.repeated_effect else { return };
+        if let Some(count) = self.done.get(&seen.call.exact.0).filter(|_| seen.succeeded()) {
+            remarks.count(Reason::DuplicateEffect, seen, rungs, *count);
+        }
     }
 
     /// An outcome, at once.

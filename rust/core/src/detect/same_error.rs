@@ -3,7 +3,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::tally::Tally;
-use super::{counted, Before, Detector, Observation, Remarks, Stake, Write};
+use super::{counted, Before, Detector, Dispatch, Observation, Remarks, Stake, Write};
 use crate::call::Call;
 use crate::policy::Resets;
 use crate::verdict::{Finding, IncidentKey};
@@ -35,7 +35,7 @@ impl Detector for SameError {
         Some(Finding::refuse(Reason::SameError, counted(worst, rungs.refuse_after)).within(incident))
     }
 
-    fn dispatched(&mut self, call: &Call, now: f64) {
+    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if let (Some(errors), Some(rungs)) = (self.tools.get_mut(&call.tool_symbol), &call.tool.detectors.same_error) {
             for error in errors.values_mut() {
                 error.tally.dispatched(rungs, now);

@@ -3,7 +3,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::tally::Tally;
-use super::{counted, Before, Detector, Observation, Remarks};
+use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
 use crate::call::Call;
 use crate::policy::Resets;
 use crate::verdict::{Finding, IncidentKey};
@@ -51,7 +51,7 @@ impl Detector for StateOscillation {
         })
     }
 
-    fn dispatched(&mut self, call: &Call, now: f64) {
+    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if let (Some(states), Some(rungs)) =
             (self.targets.get_mut(&place(call)), &call.tool.detectors.state_oscillation)
         {

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cycle::CycleStream;
 use super::tally::Tally;
-use super::{counted, Before, Detector, Observation, Remarks};
+use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
 use crate::call::Call;
 use crate::policy::{Cycle, Resets};
 use crate::verdict::{Finding, IncidentKey};
@@ -53,7 +53,7 @@ impl Detector for Transfers {
         self.findings(before).into_iter().flatten().next()
     }
 
-    fn dispatched(&mut self, call: &Call, now: f64) {
+    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if !call.tool.transfer {
             self.interrupted();
             return;
