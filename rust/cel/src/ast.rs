@@ -198,3 +198,26 @@ impl Ast {
         self.nodes.len()
     }
 }
+
+/// Calls `visit` with each child of a node.
+pub(crate) fn each_child(expr: &Expr, visit: &mut dyn FnMut(Id)) {
+    match expr {
+        Expr::Literal(_) | Expr::Ident { .. } | Expr::Broken => {}
+        Expr::Select { operand, .. } | Expr::Has { operand, .. } | Expr::Not(operand) | Expr::Negate(operand) => {
+            visit(*operand);
+        }
+        Expr::Index { operand, index, .. } => [*operand, *index].into_iter().for_each(visit),
+        Expr::Call { target, args, .. } => target.iter().chain(args).copied().for_each(visit),
+        Expr::List(elements) => elements.iter().map(|element| element.value).for_each(visit),
+        Expr::Map(entries) => entries.iter().flat_map(|entry| [entry.key, entry.value]).for_each(visit),
+        Expr::Chain { first, rest } => [*first].into_iter().chain(rest.iter().map(|(_, id)| *id)).for_each(visit),
+        Expr::And(terms) | Expr::Or(terms) => terms.iter().copied().for_each(visit),
+        Expr::Compare { left, right, .. } => [*left, *right].into_iter().for_each(visit),
+        Expr::Ternary { condition, then, otherwise } => [*condition, *then, *otherwise].into_iter().for_each(visit),
+        Expr::Comprehension(fold) => {
+            [Some(fold.range), fold.filter, Some(fold.body)].into_iter().flatten().for_each(visit);
+        }
+        Expr::Bind { value, body, .. } => [*value, *body].into_iter().for_each(visit),
+        Expr::OptMap { target, body, .. } => [*target, *body].into_iter().for_each(visit),
+    }
+}

@@ -1,9 +1,8 @@
 //! From the checked tree to the form that is evaluated: names are slots, paths are one node, constants are folded.
-use crate::ast::{Arith, Ast, Compare, Expr, Fold, Id, Literal};
+use crate::ast::{each_child, Arith, Ast, Compare, Expr, Fold, Id, Literal};
 use crate::check::{Checked, Resolved};
 use crate::eval::{Machine, Silent};
 use crate::functions::Func;
-use crate::parse::each_child;
 use crate::program::{Activation, Nothing};
 use crate::val::{List, Map, Str, Val};
 use crate::{entries, Env, Fuel, Limits, Span};

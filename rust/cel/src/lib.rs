@@ -42,7 +42,6 @@ mod lex;
 mod library;
 mod limits;
 mod literal;
-mod macros;
 mod parse;
 mod pattern;
 mod program;

@@ -1,10 +1,10 @@
 //! A compiled expression and what it is evaluated against.
-use crate::ast::{Ast, Id};
+use crate::ast::{each_child, Ast, Id};
 use crate::check::{check, Checked, Reference};
 use crate::compile::{compile, Node, Nodes};
 use crate::error::{ErrorKind, EvalError, Fault};
 use crate::eval::{Machine, Out, Silent, Watch};
-use crate::parse::{each_child, parse};
+use crate::parse::parse;
 use crate::val::Val;
 use crate::{Diagnostic, Env, Fuel, Limits, Span, Type};
 

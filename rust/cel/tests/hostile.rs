@@ -267,6 +267,39 @@ fn integers_beyond_64_bits_compare_as_numbers_and_refuse_everything_else() {
 }
 
 #[test]
+fn numbers_that_round_to_one_double_are_sorted_by_their_exact_values() {
+    // 2^53 and its neighbours as ints and doubles: compared as the language does, 2^53 + 1 equals the double 2^53
+    let big = 1_i64 << 53;
+    let mut values = Vec::new();
+    for step in 0..200_i64 {
+        let at = big + (step * 7) % 20 - 10;
+        values.push(Value::Int(at));
+        values.push(Value::Float((at - at % 2) as f64));
+        values.push(if step % 50 == 0 { Value::Float(f64::NAN) } else { Value::Int(at + 1) });
+    }
+    let list = Value::List(values);
+    let mut env = Env::new();
+    env.variable("x", Type::Dyn);
+    let limits = Limits::default();
+    let program = Program::compile("x.sort()", &env, None, &limits).unwrap();
+    let given = vec![Val::from(&list)];
+    let Val::List(sorted) = program.evaluate(&given, &mut Fuel::new(&limits)).unwrap() else { panic!("no list") };
+    let exact: Vec<Option<i64>> = sorted
+        .iter()
+        .map(|value| match value {
+            Val::Int(value) => Some(value),
+            Val::Double(value) => (!value.is_nan()).then_some(value as i64),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let numbers: Vec<i64> = exact.iter().copied().flatten().collect();
+    assert!(numbers.is_sorted() && numbers.len() == 596, "{numbers:?}");
+    assert_eq!(exact[596..], [None; 4]);
+    let huge = Value::BigInt("123456789012345678901".into());
+    assert_eq!(error("[x, 1].sort()", &huge, &Limits::default()), ErrorKind::Overflow);
+}
+
+#[test]
 fn garbage_never_panics() {
     on_small_stack(|| {
         // every prefix and every middle of an expression with all kinds of syntax in it, and each with a byte turned

@@ -3,16 +3,15 @@ use super::{Checker, Resolved};
 use crate::ast::{Expr, Id, Literal, Name};
 use crate::diagnostic::did_you_mean;
 use crate::functions::{self, Func};
-use crate::macros::MEMBER_MACROS;
+use crate::parse::MEMBER_MACROS;
 use crate::signature::Overload;
 use crate::{time, Code, Type};
 
 impl Checker<'_> {
     pub(super) fn call(&mut self, id: Id, target: Option<Id>, name: &Name, args: &[Id]) -> Type {
         if let Some(target) = target {
-            if let Some((namespace, rooted)) = self.dotted(target) {
+            if let Some((namespace, _)) = self.dotted(target) {
                 let full = format!("{namespace}.{}", name.text);
-                let _ = rooted;
                 if let Some(ty) = self.named_call(id, &full, None, name, args) {
                     return ty;
                 }

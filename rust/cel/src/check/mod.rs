@@ -142,7 +142,7 @@ impl Checker<'_> {
             Expr::Literal(literal) => literal_type(literal),
             Expr::Ident { name, rooted } => self.ident(id, name, *rooted),
             Expr::Select { operand, field, optional } => self.select(id, *operand, field, *optional),
-            Expr::Has { operand, field } => self.has(id, *operand, field),
+            Expr::Has { operand, field } => self.has(*operand, field),
             Expr::Index { operand, index, optional } => self.index(id, *operand, *index, *optional),
             Expr::Call { target, name, args } => self.call(id, *target, name, args),
             Expr::List(elements) => self.list(elements),

@@ -123,10 +123,9 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn has(&mut self, id: Id, operand: Id, field: &Name) -> Type {
+    pub(super) fn has(&mut self, operand: Id, field: &Name) -> Type {
         let ty = self.visit(operand);
         self.note_field(operand, &field.text);
-        let _ = id;
         self.field_type(&ty, field, true);
         Type::Bool
     }
@@ -232,14 +231,13 @@ impl Checker<'_> {
                 }
                 entry.1.clone()
             }
-            Type::Object(object) => match key {
+            Type::Object(_) => match key {
                 Some(key) => self.field_type(ty, key, known),
                 None => {
                     if !index.1.fits(&Type::String) {
                         let message = format!("the keys of an object are strings, not {}", with_article(index.1));
                         self.report(Code::MissingOverload, self.ast.span(index.0), message, None);
                     }
-                    let _ = object;
                     Type::Dyn
                 }
             },

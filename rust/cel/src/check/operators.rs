@@ -181,10 +181,9 @@ impl Checker<'_> {
                 None
             }
         };
-        if let Some(element) = element.filter(|element| !equatable(left.1, element)) {
+        if element.is_some_and(|element| !equatable(left.1, &element)) {
             let message =
                 format!("{} is never in {}: this is always false", with_article(left.1), with_article(right.1));
-            let _ = element;
             return self.report(Code::NeverTrue, self.ast.span(id), message, None);
         }
         if let Expr::List(elements) = self.ast.expr(right.0) {

@@ -7,6 +7,7 @@ use crate::eval::{no_overload, Out};
 use crate::functions::Func;
 use crate::val::{List, Val};
 use crate::Fuel;
+use std::cmp::Ordering;
 
 pub(super) fn call<'a>(func: Func, args: &[Val<'a>], fuel: &mut Fuel) -> Found<'a> {
     let found = match (func, args) {
@@ -133,19 +134,51 @@ pub(crate) fn sort_by_keys<'a>(mut keyed: Vec<(Val<'a>, Val<'a>)>, fuel: &mut Fu
     if let Some((first, _)) = keyed.first() {
         for (key, _) in &keyed {
             fuel.burn(1)?;
-            if order(first, key, fuel).is_none() {
+            if matches!(key, Val::Raw(_)) || order(first, key, fuel).is_none() {
                 return Err(no_overload("sort", &[first, key]));
             }
         }
     }
     let levels = u64::from(keyed.len().checked_ilog2().unwrap_or(0)).saturating_add(1);
     fuel.burn(levels.saturating_mul(keyed.len() as u64))?;
-    // a total order, as sorting needs one: NaN stands behind every number
-    let is_nan = |value: &Val<'_>| matches!(value, Val::Double(value) if value.is_nan());
-    keyed.sort_by(|(a, _), (b, _)| match order(a, b, fuel) {
-        Some(Some(order)) => order,
-        _ => is_nan(a).cmp(&is_nan(b)),
-    });
+    keyed.sort_by(|(a, _), (b, _)| total_order(a, b, fuel));
     fuel.burn(1)?;
     Ok(Val::List(List::owned(keyed.into_iter().map(|(_, value)| value).collect())))
+}
+
+/// An order without contradictions, which sorting must have: the comparison of the language rounds integers to doubles, so that
+/// two different integers may both equal one double. NaN stands behind every number.
+fn total_order(a: &Val<'_>, b: &Val<'_>, fuel: &mut Fuel) -> Ordering {
+    let whole = |value: &Val<'_>| match value {
+        Val::Int(value) => Some(i128::from(*value)),
+        Val::Uint(value) => Some(i128::from(*value)),
+        _ => None,
+    };
+    match (a, b) {
+        (Val::Double(a), Val::Double(b)) => a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan())),
+        (Val::Double(a), b) => whole(b).map_or(Ordering::Equal, |b| exact(b, *a).reverse()),
+        (a, Val::Double(b)) => whole(a).map_or(Ordering::Equal, |a| exact(a, *b)),
+        _ => order(a, b, fuel).flatten().unwrap_or(Ordering::Equal),
+    }
+}
+
+/// The order of a 64-bit integer and a double, nothing rounded.
+fn exact(a: i128, b: f64) -> Ordering {
+    // NaN stands last, as does what is greater than every 64-bit integer
+    if b.is_nan() || b >= 1e20 {
+        return Ordering::Less;
+    }
+    if b <= -1e20 {
+        return Ordering::Greater;
+    }
+    #[allow(clippy::cast_possible_truncation)] // whole and within 1e20
+    let whole = b.trunc() as i128;
+    let fraction = if b > b.trunc() {
+        Ordering::Less
+    } else if b < b.trunc() {
+        Ordering::Greater
+    } else {
+        Ordering::Equal
+    };
+    a.cmp(&whole).then(fraction)
 }

@@ -1,6 +1,6 @@
 //! The macros: calls that the parser turns into nodes of their own.
+use super::Parser;
 use crate::ast::{Comprehension, Expr, Fold, Id, Literal, Name};
-use crate::parse::Parser;
 use crate::{Code, Span};
 
 /// Names of macros that stand behind a value, for "did you mean".
