@@ -4,14 +4,12 @@ Written from the policy language ("What feeds what") and `docs/semantics.md`, ne
 keeps its whole history in a list, and every count is found by looking back over it.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from specification.budgets import Budgets, limit
 from specification.calls import Call, Tool, tool_of_call
-from specification.detectors import BLIND, DETECTORS, Streak, ambiguous_effect, covered, polls
+from specification.detectors import BLIND, DETECTORS, Streak, ambiguous_effect, covered, polls, same_coverage
 from specification.history import (
     Approved,
     Counted,
@@ -49,15 +47,19 @@ NOT_REUSED = ("denied", "unknown_tool", "invalid_arguments")
 
 @dataclass
 class Verdict:
-    """What is decided of a call: the action, every reason that fired in order, and what the modes made of it."""
+    """What is decided of a call: the action, every reason that fired in order, and what the modes made of it.
+
+    `notes` are (call id, reason): of this call, and of earlier ones whose round closed with this admission.
+    """
 
     call_id: str
     action: str
     reasons: list[str]
     code: str | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
     would: str | None = None
     reuse_of: str | None = None
+    age: float | None = None
     retry_after: float | None = None
 
 
@@ -85,6 +87,7 @@ class Round:
     explicit: bool
     began: float
     has_step: bool = False
+    over_steps: bool = False
     closed: bool = False
     calls: list[Call] = field(default_factory=list)
     refused: list[tuple[Call, set[Any], bool]] = field(default_factory=list)
@@ -121,7 +124,7 @@ class Task:
         self.stopped = False
         self.exits: list[str] = []
         self.made = 0
-        self.late_notes: list[tuple[str, str]] = []
+        self.remarks: list[tuple[str, str]] = []
 
     # What the host calls
 
@@ -132,27 +135,32 @@ class Task:
         round_ = self.rounds.get(agent)
         if round_ is None or round_.closed or not round_.explicit:
             if round_ is not None:
-                self.late_notes += self.close(round_)
+                self.close(round_)
             round_ = self.rounds[agent] = Round(agent, False, self.now)
         batch = [self.call(each, agent) for each in calls]
         ids = [call.id for call in batch]
-        bad = {one for one in ids if ids.count(one) > 1 or one in [call.id for call in self.history.out()]}
+        out = [call.id for call in self.history.out()]
+        bad = [call for place, call in enumerate(batch) if call.id in out + ids[:place]]
 
-        step_note = self.take_step(round_, batch)
+        noted = self.budgets.shares_of_amounts(self.now, self.began_at(round_))
+        noted += self.take_step(round_, batch)
         saved = (History(self.history), set(self.budgets.noted), self.stopped)
-        verdicts = [self.judge(call, round_, call.id in bad) for call in batch]
+        verdicts = [self.judge(call, round_, call in bad) for call in batch]
         if self.budgets.all_or_nothing:
-            short = {reason for verdict in verdicts for reason in verdict.reasons if reason.startswith("budget_")}
+            sound = [verdict.reasons for verdict in verdicts if "bad_call_id" not in verdict.reasons]
+            short = {reason for reasons in sound for reason in reasons if reason.startswith("budget_")}
             if short and self.mode == "enforce":
                 self.history, self.budgets.noted, self.stopped = saved
-                for call, verdict in zip(batch, verdicts, strict=True):
-                    self.refuse_for(verdict, short, call)
-        if step_note and verdicts:
-            verdicts[0].notes.insert(0, step_note)
+                for verdict in verdicts:
+                    self.refuse_for(verdict, short)
+        if verdicts:
+            verdicts[0].notes += self.heard([(batch[0].id, reason) for reason in noted])
         for call, verdict in zip(batch, verdicts, strict=True):
             self.round_of[call] = round_
             if verdict.action == "ask":
                 self.asked[call.id] = call
+        if verdicts:
+            verdicts[0].notes += self.drain()
         self.close_if_done(round_)
         return verdicts
 
@@ -173,17 +181,17 @@ class Task:
         if outcome.klass == "denied":
             self.history.append(Denied(call.loose))
         self.exits = []
-        notes = self.ended(call)
+        self.ended(call)
         turns = [entry for entry in self.history if isinstance(entry, Turn) and entry.outcome is outcome]
         gain = turns[0].gain if turns else None
-        return Assessment(call_id, outcome.grade, outcome.klass, notes, gain, outcome.gaps, self.exits)
+        return Assessment(call_id, outcome.grade, outcome.klass, self.drain(), gain, outcome.gaps, self.exits)
 
-    def abandon(self, call_id: str, now: float | None = None) -> list[tuple[str, str]]:
-        """Say that an admitted call will not come back, and did not run; gives the notes of its round if it closes."""
+    def abandon(self, call_id: str, now: float | None = None) -> None:
+        """Say that an admitted call will not come back, and did not run."""
         self.tick(now)
         call = self.end(call_id)
         self.history.append(Ended(call, None))
-        return self.ended(call)
+        self.ended(call)
 
     def approve(self, call_id: str, now: float | None = None) -> Verdict:
         """A person lets a call run that was asked about: it is judged once more without the reasons that asked."""
@@ -191,10 +199,13 @@ class Task:
         call = self.asked.pop(call_id)
         call.approved = True
         self.history.append(Approved(call.loose))
-        round_ = self.round_of[call]
+        round_ = self.rounds[call.agent]
         if round_.closed:
-            round_ = self.round_of[call] = Round(call.agent, False, self.now, has_step=True)
+            round_ = self.rounds[call.agent] = Round(call.agent, False, self.now, has_step=True)
+        self.round_of[call] = round_
+        noted = self.budgets.shares_of_amounts(self.now, self.began_at(round_))
         verdict = self.judge(call, round_, False)
+        verdict.notes += self.heard([(call.id, reason) for reason in noted])
         self.close_if_done(round_)
         return verdict
 
@@ -207,31 +218,44 @@ class Task:
         streak = next(detector for reason, _, detector, _ in DETECTORS if reason == "denied")(
             self.history, call, rungs or {}, None
         )[0]
-        return [(call.id, "denied")] if rungs and reached(streak.count, rungs.get("note_after")) else []
+        noted = rungs is not None and reached(streak.count, rungs.get("note_after"))
+        return self.heard([(call.id, "denied")] if noted else [])
 
     def usage(self, tokens: float = 0, cost: float = 0) -> None:
         """Add what the model has used."""
         self.budgets.reported["tokens"] += tokens
         self.budgets.reported["cost"] += cost
 
-    def event(self, event: str, by: str | None = None, tokens: float = 0, cost: float = 0) -> None:
+    def event(self, event: str, by: str | None = None, tokens: float = 0, cost: float = 0, agent: str = "root") -> None:
         """Take an event of the run: `user_turn` counts only `by` a human."""
+        self.session_began.setdefault(agent, self.now)
         if event == "model_usage":
             self.usage(tokens, cost)
         elif event == "compaction" or (event == "user_turn" and by == "human"):
+            for round_ in self.rounds.values():
+                self.close(round_)
             self.history.append(Reset((self.policy.get("resets") or {}).get(event) or []))
 
-    @contextmanager
-    def round(self, agent: str = "root", now: float | None = None) -> Iterator[None]:
-        """Make all calls inside one round."""
+    def begin_round(self, agent: str = "root", now: float | None = None) -> None:
+        """Make all calls from here one round."""
         self.tick(now)
+        self.session_began.setdefault(agent, self.now)
         if agent in self.rounds:
-            self.late_notes += self.close(self.rounds[agent])
-        round_ = self.rounds[agent] = Round(agent, True, self.now)
-        try:
-            yield
-        finally:
-            self.late_notes += self.close(round_)
+            self.close(self.rounds[agent])
+        self.rounds[agent] = Round(agent, True, self.now)
+
+    def end_round(self, agent: str = "root") -> list[tuple[str, str]]:
+        """End it; gives the notes that no answer has carried yet."""
+        self.close(self.rounds[agent])
+        return self.drain()
+
+    def drain(self) -> list[tuple[str, str]]:
+        remarks, self.remarks = self.remarks, []
+        return remarks
+
+    def heard(self, notes: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Give the notes, or none in a mode that says nothing."""
+        return [] if self.mode == "audit" else notes
 
     # Before a call
 
@@ -248,31 +272,37 @@ class Task:
         return Call(call_id, agent, tool, each["arguments"], each.get("hints") or {}, self.now)
 
     def over_time(self, round_: Round) -> bool:
-        began = {"task": self.session_began[round_.agent], "workflow": self.began, "step": round_.began}
+        began = self.began_at(round_)
         return any(self.now - began[name] >= most for name, most in self.budgets.times.items() if name in began)
 
-    def take_step(self, round_: Round, batch: list[Call]) -> str | None:
+    def began_at(self, round_: Round) -> dict[str, float]:
+        return {"task": self.session_began[round_.agent], "workflow": self.began, "step": round_.began}
+
+    def take_step(self, round_: Round, batch: list[Call]) -> list[str]:
         """Take the round's step, unless the round is refused as a whole; gives a note at a share of the limit."""
+        if round_.has_step:
+            return []
         stopped = self.stopped and not any(self.budgets.reserved_for(call.tool.name) for call in batch)
-        if round_.has_step or (
-            self.mode == "enforce" and (stopped or self.budgets.steps_spent() or self.over_time(round_))
-        ):
-            return None
+        round_.over_steps = self.budgets.steps_spent()
+        if self.mode == "enforce" and (stopped or round_.over_steps or self.over_time(round_)):
+            return []
         round_.has_step = True
         self.budgets.steps += 1
-        return self.budgets.crossed("budget_steps", "", self.budgets.steps, self.budgets.one["steps"])
+        note = self.budgets.crossed("budget_steps", "", self.budgets.steps, self.budgets.one["steps"])
+        return [note] if note else []
 
     def judge(self, call: Call, round_: Round, bad_id: bool) -> Verdict:
         """Judge one call after all before it, and dispatch it if it is allowed."""
         history = self.history
-        before = [other for other in round_.calls if other is not call]
-        if call not in round_.calls:
-            round_.calls.append(call)
+        round_.calls = [*(other for other in round_.calls if other is not call), call]
+        before = [other for other in round_.calls[:-1] if not other.double]
         call.retry, call.retries_used = self.retry(call)
 
         after_stop = self.stopped and not self.budgets.reserved_for(call.tool.name)
-        if not after_stop and not bad_id and not call.approved:
-            first = next((other for other in before if other.exact == call.exact), None)
+        if not after_stop and not bad_id:
+            ran = [entry.call for entry in history if isinstance(entry, Dispatched)] if call.approved else before
+            first = next((other for other in before if other.exact == call.exact and other in ran), None)
+            call.double = first is not None
             if first is not None:
                 return self.settle(call, round_, {"duplicate_in_batch": "reuse"}, [], after_stop, reuse_of=first.id)
 
@@ -283,7 +313,7 @@ class Task:
             actions["bad_call_id"] = "refuse"
         for reason in self.budgets.reasons(history, call):
             actions[reason] = "refuse"
-        if not round_.has_step and self.budgets.steps_spent():
+        if round_.over_steps:
             actions["budget_steps"] = "refuse"
         if self.over_time(round_):
             actions["budget_time"] = "refuse"
@@ -295,10 +325,11 @@ class Task:
             rung = (
                 "deterministic_stop_after" if reason in ("unknown_tool", "invalid_arguments") else "stop_after_refusals"
             )
-            stops = streak.names is not None and reached(counted, self.ladder.get(rung)) and not after_stop
+            climbs = streak.names is not None and not after_stop
+            stops = climbs and reached(counted, self.ladder.get(rung))
             if actions.get(reason) != "stop":
                 actions[reason] = "stop" if stops else "refuse"
-        source = self.reusable(call, actions, findings)
+        source = None if retry_after is not None else self.reusable(call, actions, findings)
         if source is not None:
             actions = dict.fromkeys(actions, "reuse")
         return self.settle(
@@ -308,28 +339,23 @@ class Task:
             findings,
             after_stop,
             reuse_of=source.call.id if source else None,
+            age=self.now - source.at if source else None,
             retry_after=retry_after,
         )
 
     def retry(self, call: Call) -> tuple[bool, int]:
         """Tell whether the call is a further attempt after a failure, and the how-manieth in a row."""
-        turned = [entry.outcome for entry in self.history if isinstance(entry, Turn)]
-        since: list[Turn] = []
+        writes: list[Turn] = []
         for entry in reversed(self.history):
-            waits_for_its_turn = isinstance(entry, Ended) and entry.outcome not in turned
-            outcome = (
-                entry.outcome if isinstance(entry, Turn) or (isinstance(entry, Ended) and waits_for_its_turn) else None
-            )
-            if outcome is None:
-                continue
-            if (outcome.call.agent, outcome.call.loose) == (call.agent, call.loose):
-                if not outcome.failed or outcome.klass in ("denied", "format"):
-                    return False, 0
-                if any(ends_repeats(turn, call) for turn in since):
-                    return False, 0
-                return True, outcome.call.retries_used + 1
             if isinstance(entry, Turn):
-                since.append(entry)
+                writes.append(entry)
+            if not isinstance(entry, Ended) or entry.outcome is None:
+                continue
+            if (entry.call.agent, entry.call.loose) == (call.agent, call.loose):
+                again = entry.outcome.failed and entry.outcome.klass not in ("denied", "format")
+                if not again or any(ends_repeats(turn, call) for turn in writes):
+                    return False, 0
+                return True, entry.call.retries_used + 1
         return False, 0
 
     def rungs(self, detector: str, tool: Tool) -> dict[str, Any] | None:
@@ -351,6 +377,8 @@ class Task:
         if rungs is None:
             return None
         rungs = {**rungs, "window": self.detectors.get("window", 50)}
+        if "note_after" in rungs and rungs["note_after"] > rungs.get("refuse_after", rungs["note_after"]):
+            rungs["note_after"] = rungs["refuse_after"]
         if detector in ("cycle", "transfer_cycle", "diversity"):
             rungs |= {"note_after": 1, "refuse_after": 1}
         if detector == "transfer_cycle":
@@ -423,79 +451,82 @@ class Task:
         findings: list[tuple[str, Streak]],
         after_stop: bool,
         reuse_of: str | None = None,
+        age: float | None = None,
         retry_after: float | None = None,
     ) -> Verdict:
         """Let the strongest action win, the mode soften it, and write down what follows."""
         reasons = sorted(actions, key=ORDER.index)
         strongest = max(actions.values(), key=STRENGTH.index, default="allow")
-        verdict = Verdict(call.id, strongest, reasons, reuse_of=reuse_of, retry_after=retry_after)
-        verdict.code = next((code(reason) for reason in reasons if actions[reason] == strongest), None)
+        verdict = Verdict(call.id, strongest, reasons, reuse_of=reuse_of, age=age)
+        decisive = next((reason for reason in reasons if actions[reason] == strongest), None)
+        verdict.code = None if decisive is None else code(decisive)
+        verdict.retry_after = retry_after if decisive == "stale_wait" else None
         if findings and not after_stop and strongest in ("reuse", "refuse", "stop"):
             incidents = {streak.names for _, streak in findings if streak.names}
             round_.refused.append((call, incidents, strongest == "reuse"))
         if self.mode != "enforce" and strongest != "allow" and "bad_call_id" not in reasons:
             verdict.would = strongest
             verdict.action = "allow"
-            verdict.reuse_of = None
+            verdict.reuse_of = verdict.age = None
             if self.mode == "warn":
-                verdict.notes += reasons
+                verdict.notes += [(call.id, reason) for reason in reasons]
         if verdict.action == "stop":
             self.stopped = True
         if call.tool.form_failed:
-            verdict.notes.append("policy_error")
+            verdict.notes += self.heard([(call.id, "policy_error")])
         if verdict.action == "allow":
             call.new = not any(
                 isinstance(entry, Dispatched) and entry.call.loose == call.loose for entry in self.history
             )
             self.history.append(Dispatched(call))
-            verdict.notes += self.budgets.notes(self.history, call)
+            verdict.notes += self.heard([(call.id, reason) for reason in self.budgets.notes(self.history, call)])
         return verdict
 
-    def refuse_for(self, verdict: Verdict, short: set[str], call: Call) -> None:
+    def refuse_for(self, verdict: Verdict, short: set[str]) -> None:
         """Refuse a call of a batch that is admitted as a whole or not at all."""
+        if verdict.reasons == ["duplicate_in_batch"]:
+            return
+        verdict.reasons = sorted({*verdict.reasons, *short}, key=ORDER.index)
         if verdict.action == "stop":
             self.stopped = True
             return
-        verdict.reasons = sorted({*verdict.reasons, *short} - {"duplicate_in_batch"}, key=ORDER.index)
         verdict.action = "refuse"
         verdict.code = code(verdict.reasons[0])
         verdict.notes = []
-        verdict.reuse_of = None
+        verdict.reuse_of = verdict.age = None
 
     # After a call
 
     def end(self, call_id: str) -> Call:
         return next(call for call in self.history.out() if call.id == call_id)
 
-    def ended(self, call: Call) -> list[tuple[str, str]]:
+    def ended(self, call: Call) -> None:
         """Close the call's round if it was the last; a late outcome is a round of its own."""
         round_ = self.round_of[call]
         if round_.closed:
             alone = Round(call.agent, False, self.now, calls=[call])
-            return self.close(alone)
-        return self.close_if_done(round_)
+            self.close(alone)
+        else:
+            self.close_if_done(round_)
 
-    def close_if_done(self, round_: Round) -> list[tuple[str, str]]:
-        if round_.explicit or round_.closed or any(call in round_.calls for call in self.history.out()):
-            return []
-        return self.close(round_)
+    def close_if_done(self, round_: Round) -> None:
+        if not round_.explicit and not any(call in round_.calls for call in self.history.out()):
+            self.close(round_)
 
-    def close(self, round_: Round) -> list[tuple[str, str]]:
+    def close(self, round_: Round) -> None:
         """Feed the detectors with the round's outcomes in request order, then count its refusals."""
         if round_.closed:
-            return []
+            return
         round_.closed = True
-        notes = []
         ended = {id(entry.call): entry.outcome for entry in self.history if isinstance(entry, Ended)}
         outcomes = [ended[id(call)] for call in round_.calls if id(call) in ended]
         arrived = [outcome for outcome in outcomes if outcome is not None]
         for place, outcome in enumerate(arrived):
-            notes += self.feed(outcome, arrived[:place])
+            self.remarks += self.heard(self.feed(outcome, arrived[:place]))
         gains = {id(entry.call): entry.gain for entry in self.history if isinstance(entry, Turn)}
         for call, incidents, reuse in round_.refused:
             if not any(gains.get(id(other), 0) for other in round_.calls if other is not call):
                 self.history += [Counted(incident, reuse) for incident in incidents]
-        return notes
 
     def feed(self, outcome: Outcome, before: list[Outcome]) -> list[tuple[str, str]]:
         """Let an outcome feed what it feeds; gives the notes."""
@@ -513,16 +544,17 @@ class Task:
             turn.progress = known and bool(answers) and not history.equal(answers[-1].outcome, outcome)
         history.append(turn)
 
-        notes = []
+        notes = [(call.id, "policy_error")] if outcome.erred else []
         for reason, name, detector, brings_note in DETECTORS:
             rungs = self.rungs(name, call.tool)
             if rungs is None or not brings_note(turn):
                 continue
             count = max((streak.count for streak in detector(history, call, rungs, outcome)), default=0)
-            exits = reason != "no_gain" and reached(count, rungs.get("exit_after"))
-            if exits and self.mode == "enforce" and (call.tool.declared or reason in BLIND):
+            blind = not call.tool.declared and reason not in BLIND
+            exits = reason != "no_gain" and not blind and reached(count, rungs.get("exit_after"))
+            if exits and self.mode == "enforce":
                 self.exit(reason)
-            if reached(count, rungs.get("note_after")) or (exits and self.mode != "audit" and reason not in self.exits):
+            if reached(count, rungs.get("note_after")) or exits:
                 notes.append((call.id, reason))
         if turn.feeds == "all" and self.exit_reached(turn) and (call.id, "no_gain") not in notes:
             notes.append((call.id, "no_gain"))
@@ -542,16 +574,16 @@ class Task:
         """Count what is new to the task in a result, and the share of it that was known already."""
         fed = self.history.fed()
         call = outcome.call
-        if not outcome.succeeded_known:
+        if not outcome.succeeded_known or outcome.erred:
             return 0, None
         if call.tool.coverage:
             if call.range is not None:
                 new = not covered(fed, call)
             else:
-                pages = [turn.outcome.next for turn in fed if turn.call.tool.name == call.tool.name]
+                pages = [turn.outcome.next for turn in fed if same_coverage(turn, call)]
                 new = outcome.next is not None and outcome.next not in pages
             return int(new), 0.0 if new else 1.0
-        known = set().union(*(turn.outcome.items for turn in fed)) & outcome.items
+        known = set().union(*(turn.outcome.items for turn in fed if not turn.outcome.erred)) & outcome.items
         share = len(known) / len(outcome.items) if outcome.items else None
         return len(outcome.items - known), share
 
@@ -564,7 +596,12 @@ class Task:
     def exit_reached(self, turn: Turn) -> bool:
         """Stop the task where nothing was gained for long enough; gives whether that is a note."""
         exit_after = (self.detectors.get("no_gain") or {}).get("exit_after")
-        if exit_after is None or (turn.outcome.symbol is None and not turn.outcome.failed):
+        if (
+            exit_after is None
+            or self.stopped
+            or turn.outcome.erred
+            or (turn.outcome.symbol is None and not turn.outcome.failed)
+        ):
             return False
         idle: list[Turn] = []
         for entry in self.history.back("gain"):
@@ -576,13 +613,12 @@ class Task:
                 sent = entry.call.tool.effect == "external" and not entry.outcome.failed
                 if entry.gain or entry.landed or entry.possible or sent:
                     break
-                if entry.outcome.symbol is not None or entry.outcome.failed:
+                if not entry.outcome.erred and (entry.outcome.symbol is not None or entry.outcome.failed):
                     idle.append(entry)
         stops = sum(entry.call.tool.declared for entry in idle) >= exit_after
         if stops and self.mode == "enforce":
             self.exit("no_gain")
-            return False
-        return len(idle) >= exit_after and not (stops and self.mode == "audit")
+        return len(idle) >= exit_after
 
 
 def reached(count: int, rung: Any) -> bool:

@@ -4,9 +4,9 @@ from typing import Any
 
 from reference import Reference, Task
 
-ONE = {"result": "one"}
-TIMEOUT = {"error": {"type": "timeout"}}
-DENIED = {"error": {"type": "denied", "message": "no"}}
+ONE: dict[str, Any] = {"result": "one"}
+TIMEOUT: dict[str, Any] = {"error": {"type": "timeout"}}
+DENIED: dict[str, Any] = {"error": {"type": "denied", "message": "no"}}
 LADDER = {"reuse_reads": 2, "stop_after_refusals": 2, "deterministic_stop_after": 1}
 
 
@@ -211,7 +211,7 @@ def test_a_share_of_a_budget_is_noted_once_on_the_verdict_that_takes_it() -> Non
     notes = []
     for number in range(4):
         verdict = of.admit_all([{"tool": "get", "arguments": {"n": number}}])[0]
-        notes.append(verdict.notes)
+        notes.append([reason for _, reason in verdict.notes])
     assert notes == [[], ["budget_tool_calls"], ["budget_tool_calls"], []]
 
 
@@ -220,7 +220,7 @@ def test_warn_lets_everything_run_and_says_what_it_would_have_done() -> None:
     seen = []
     for _ in range(5):
         verdict = of.admit_all([{"tool": "bash", "arguments": {}}])[0]
-        seen.append((verdict.action, verdict.would, verdict.notes))
+        seen.append((verdict.action, verdict.would, [reason for _, reason in verdict.notes]))
         of.observe(verdict.call_id, **ONE)
     refused = ("allow", "refuse", ["exact_repeat"])
     assert seen == [("allow", None, []), ("allow", None, []), refused, refused, ("allow", "stop", ["exact_repeat"])]

@@ -77,36 +77,47 @@ class Budgets:
 
     def notes(self, history: History, call: Call) -> list[str]:
         """Give the notes at shares that the call, just dispatched, is due."""
-        used = Used(history)
+        calls = Used(history)
         tool = call.tool.name
         due = [
-            self.crossed("budget_tool_calls", "", used.calls, self.one["tool_calls"]),
-            self.crossed("budget_calls_per_tool", tool, used.of_tool(tool), self.tool_limit(tool)),
+            self.crossed("budget_tool_calls", "", calls.calls, self.one["tool_calls"]),
+            self.crossed("budget_calls_per_tool", tool, calls.of_tool(tool), self.tool_limit(tool)),
         ]
         due += [
-            self.crossed("budget_calls_per_group", name, used.of_group(name), self.per_group[name])
+            self.crossed("budget_calls_per_group", name, calls.of_group(name), self.per_group[name])
             for name in call.tool.groups
             if name in self.per_group
         ]
         if call.retry:
-            due.append(self.crossed("budget_retries", "", used.retries, self.one["retries"]))
+            due.append(self.crossed("budget_retries", "", calls.retries, self.one["retries"]))
         return [reason for reason in due if reason]
 
-    def crossed(self, reason: str, of: str, used: int, most: float | None) -> str | None:
+    def shares_of_amounts(self, now: float, began: dict[str, float]) -> list[str]:
+        """Give the notes at shares of tokens, cost and times, which nobody takes one by one."""
+        due = [self.crossed(f"budget_{name}", "", used, self.one[name]) for name, used in self.reported.items()]
+        due += [
+            self.crossed("budget_time", name, now - at, self.times.get(name))
+            for name, at in began.items()
+            if name != "step"
+        ]
+        return [reason for reason in due if reason]
+
+    def crossed(self, reason: str, of: str, used: float, most: float | None) -> str | None:
         """Give the reason if this many used crosses a share of the limit for the first time."""
         if most is None:
             return None
         new = {
             (reason + of, share)
             for share in self.shares
-            if used >= max(1, math.floor(share * most)) and (reason + of, share) not in self.noted
+            if used >= (max(1, math.floor(share * most)) if isinstance(used, int) else share * most)
+            and (reason + of, share) not in self.noted
         }
         self.noted |= new
         return reason if new else None
 
 
 class Used:
-    """What the calls of a task have used so far; an abandoned call gives back its place."""
+    """What the calls of a task have used so far; an abandoned call gives back what it took."""
 
     def __init__(self, history: History) -> None:
         dispatched = [entry.call for entry in history if isinstance(entry, Dispatched)]
@@ -114,7 +125,7 @@ class Used:
         kept = [call for call in dispatched if id(call) not in given_back]
         self.kept = kept
         self.calls = len(kept)
-        self.retries = sum(call.retry for call in dispatched)
+        self.retries = sum(call.retry for call in kept)
 
     def of_tool(self, tool: str) -> int:
         return sum(call.tool.name == tool for call in self.kept)

@@ -95,6 +95,7 @@ class Call:
     retry: bool = False
     retries_used: int = 0
     approved: bool = False
+    double: bool = False
     let_through: set[Any] = field(default_factory=set)
 
     def __post_init__(self) -> None:

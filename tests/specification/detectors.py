@@ -57,6 +57,7 @@ def reads_of_tool(history: History, call: Call, group: str | None) -> list[Turn]
         and turn.call.target == call.target
         and turn.call.tool.effect == "read"
         and turn.outcome.succeeded_known
+        and not turn.outcome.erred
     ]
 
 
@@ -103,7 +104,7 @@ def frequency(history: History, call: Call, rungs: Rungs, seen: Outcome | None) 
 
 
 def low_diversity(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
-    window = [turn.call.exact for turn in own(history, call, None)][-rungs["window"] :]
+    window = [turn.call.exact for turn in own(history, call, "repeats")][-rungs["window"] :]
     if not window or len(window) < rungs.get("min_calls", 10):
         return []
     shares = [window.count(exact) / len(window) for exact in set(window)]
@@ -162,6 +163,7 @@ def cycle(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> l
 def oscillation(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
     reads = [turn for turn in reads_of_tool(history, call, "results") if turn.known_share is not None]
     count = 0
+    counted: list[Turn] = []
     before: Turn | None = None
     for turn in reads:
         assert turn.known_share is not None
@@ -169,8 +171,11 @@ def oscillation(history: History, call: Call, rungs: Rungs, seen: Outcome | None
             count = 0
         elif before is not None and few_differ(before.call, turn.call, rungs.get("arguments_at_most", 0.34)):
             count += 1
+            counted.append(turn)
         before = turn
-    return [Streak(count, last_time(reads), the_reads(call))]
+    if seen is not None and (not counted or counted[-1].outcome is not seen):
+        return []
+    return [Streak(count, last_time(counted), the_reads(call))]
 
 
 def few_differ(one: Call, other: Call, at_most: float) -> bool:
@@ -181,11 +186,11 @@ def few_differ(one: Call, other: Call, at_most: float) -> bool:
 
 
 def same_error(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
-    if seen is not None and not seen.failed:
+    if seen is not None and (not seen.failed or seen.erred):
         return []
     failures: list[Turn] = []
     for entry in history.back("errors"):
-        if not isinstance(entry, Turn) or entry.feeds != "all":
+        if not isinstance(entry, Turn) or entry.feeds != "all" or entry.outcome.erred:
             continue
         if (entry.call.agent, entry.call.tool.name) == (call.agent, call.tool.name):
             if not entry.outcome.failed:
@@ -242,7 +247,7 @@ def asks_for_more(history: History, call: Call) -> bool:
 
 
 def same_coverage(turn: Turn, call: Call) -> bool:
-    return turn.call.tool.name == call.tool.name and turn.outcome.succeeded_known
+    return turn.call.tool.name == call.tool.name and turn.outcome.succeeded_known and not turn.outcome.erred
 
 
 def covered(turns: list[Turn], call: Call) -> bool:
@@ -274,7 +279,7 @@ def state_oscillation(history: History, call: Call, rungs: Rungs, seen: Outcome 
     landings = [
         turn
         for turn in history.fed("results")
-        if turn.outcome.state is not None and state_key(turn.call) == state_key(call)
+        if not turn.outcome.erred and turn.outcome.state is not None and state_key(turn.call) == state_key(call)
     ]
     count = 0
     states: list[str] = []
@@ -290,6 +295,8 @@ def state_oscillation(history: History, call: Call, rungs: Rungs, seen: Outcome 
             count = 0
         states.append(state)
     if seen is None and not returned.get(call.loose, False):
+        return []
+    if seen is not None and len(states) > 1 and states[-1] == states[-2]:
         return []
     return [Streak(count, last_time(landings), ("task", "state", state_key(call)))]
 
@@ -419,7 +426,12 @@ def all_effects(turn: Turn) -> bool:
 
 
 def known_reads(turn: Turn) -> bool:
-    return turn.feeds == "all" and turn.call.tool.effect == "read" and turn.outcome.succeeded_known
+    return (
+        all_effects(turn)
+        and turn.call.tool.effect == "read"
+        and turn.outcome.succeeded_known
+        and not turn.outcome.erred
+    )
 
 
 # The order of the reasons in a verdict; the block of the policy; the detector; which turns bring its note.
@@ -446,11 +458,11 @@ DETECTORS: list[tuple[str, str, Detector, Callable[[Turn], bool]]] = [
         "state_oscillation",
         "state_oscillation",
         state_oscillation,
-        lambda t: all_effects(t) and t.outcome.state is not None,
+        lambda t: all_effects(t) and t.outcome.state is not None and not t.outcome.erred,
     ),
     ("transfer_streak", "transfer_streak", transfer_streak, all_effects),
     ("transfer_cycle", "transfer_cycle", transfer_cycle, all_effects),
-    ("stale_wait", "stale_wait", stale_wait, lambda t: t.feeds == "wait"),
+    ("stale_wait", "stale_wait", stale_wait, lambda t: t.feeds == "wait" and t.outcome.symbol is not None),
     ("low_diversity", "diversity", low_diversity, all_effects),
 ]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from specification.calls import Call
 from specification.detectors import state_key
-from specification.history import Counted, History, Reset, Turn
+from specification.history import Approved, Counted, Entry, History, Reset, Turn
 
 
 def names(incident: Any, call: Call) -> bool:
@@ -50,6 +50,13 @@ def brings_news(history: History, incident: Any, turn: Turn) -> bool:
     return not known or not history.equal(known[-1], turn.outcome)
 
 
+def ends(incident: Any, entry: Entry) -> bool:
+    """Tell whether a reset, or a person's approval of the one call that it names, ends the incident."""
+    if isinstance(entry, Reset):
+        return "incidents" in entry.names
+    return isinstance(entry, Approved) and incident == ("task", "calls", frozenset([entry.loose]))
+
+
 def tally(history: History, incident: Any) -> tuple[int, int]:
     """Give the refusals and reuses together, and the reuses alone, counted in the incident as it is open now."""
     counted = reused = gains = 0
@@ -58,7 +65,7 @@ def tally(history: History, incident: Any) -> tuple[int, int]:
             counted += 1
             reused += entry.reuse
             gains = 0
-        elif isinstance(entry, Reset) and "incidents" in entry.names:
+        elif ends(incident, entry):
             counted = reused = gains = 0
         elif isinstance(entry, Turn) and entry.feeds == "all" and counted:
             if names(incident, entry.call):

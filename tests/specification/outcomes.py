@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from specification.calls import Call
-from specification.text import ABSENT, canonical, dig, given, mask_failure, mask_success, mask_words
+from specification.text import ABSENT, canonical, dig, mask_failure, mask_success, mask_words
 
 TRANSIENT_STATUS = (408, 425, 429, 500, 502, 503, 504)
 
@@ -24,9 +24,11 @@ class Outcome:
         variables = {"args": call.arguments, "hints": call.hints, "error": error or {}}
         if known:
             variables["result"] = result
+        self.erred = False
         self.failed = error is not None or is_error
         if known and "failed_when" in tool.result:
-            self.failed = dig(tool.result["failed_when"], variables) is True
+            says = self.evaluate(tool.result["failed_when"], variables, bool)
+            self.failed = self.failed if says is None else says
 
         given_error = error or {}
         self.status = given_error.get("status")
@@ -34,18 +36,17 @@ class Outcome:
         self.named = self.type
         self.klass = self.class_of(variables) if self.failed else None
 
-        form: Callable[[str], str] = mask_failure if self.failed else mask_success
-        self.normal = strip(result, tool.result.get("ignore", []), tool.result.get("ignore_text", []), form)
+        ignored, ignored_text = tool.result.get("ignore", []), tool.result.get("ignore_text", [])
+        self.normal = strip(result, ignored, ignored_text, mask_failure if self.failed else mask_success)
         message = given_error.get("message")
-        text = form(message) if message is not None else self.normal
-        self.body = text
-        self.text = text if isinstance(text, str) else "" if text is ABSENT else canonical(text)
+        self.said = strip(result if message is None else message, ignored, ignored_text, str)
+        self.text = as_text(strip(self.said, [], [], mask_failure))
 
         self.symbol: Any = None
         if self.failed:
             if known or error is not None:
                 self.symbol = ("failure", self.type, self.status, self.text)
-        elif "version" in tool.result and known and given(version := dig(tool.result["version"], variables)):
+        elif known and (version := self.optional(tool.result.get("version"), variables)) is not None:
             self.symbol = ("version", canonical(version))
         elif digest is not None:
             self.symbol = ("digest", digest)
@@ -53,16 +54,31 @@ class Outcome:
             self.symbol = ("value", canonical(self.normal))
         self.succeeded_known = not self.failed and self.symbol is not None
 
-        self.state: str | None = None
-        if not self.failed and "state" in tool.result and given(state := dig(tool.result["state"], variables)):
-            self.state = canonical(state)
-        self.next: str | None = None
-        if not self.failed and "next" in tool.coverage and given(following := dig(tool.coverage["next"], variables)):
-            self.next = canonical(following)
+        here = known and not self.failed
+        state = self.optional(tool.result.get("state"), variables) if here else None
+        self.state = None if state is None else canonical(state)
+        following = self.optional(tool.coverage.get("next"), variables) if here else None
+        self.next = None if following is None else canonical(following)
         self.records = self.records_of(known, variables)
         self.grade = self.grade_of(known, variables)
         self.gaps = self.gaps_of()
         self.items = self.items_of()
+
+    def evaluate(self, path: str, variables: dict[str, Any], kind: type = object) -> Any:
+        """Follow a path of the manifest; where it leads nowhere, or to another kind of thing, the outcome has erred."""
+        value = dig(path, variables)
+        if value is ABSENT or not isinstance(value, kind):
+            self.erred = True
+            return None
+        return value
+
+    def optional(self, path: str | None, variables: dict[str, Any]) -> Any:
+        """Follow a path whose last field may be absent from its map."""
+        if path is None:
+            return None
+        *way, last = path.split(".")
+        inner = self.evaluate(".".join(way), variables, dict) if way else variables
+        return None if inner is None else inner.get(last)
 
     def class_of(self, variables: dict[str, Any]) -> str:
         tool = self.call.tool
@@ -91,14 +107,16 @@ class Outcome:
         if self.named not in ("tool_error", "exit_nonzero", "http"):
             return self.named
         words = [value for value in self.call.arguments.values() if isinstance(value, str) and len(value) >= 3]
-        body = strip(self.body, [], [], lambda text: mask_words(text, words))
-        return self.named, self.status, "" if body is ABSENT else canonical(body)
+        body = strip(self.said, [], [], lambda text: mask_failure(mask_words(text, words)))
+        return self.named, self.status, as_text(body)
 
     def records_of(self, known: bool, variables: dict[str, Any]) -> list[Any] | None:
         if self.failed or not known or "records" not in self.call.tool.result:
             return None
-        records = dig(self.call.tool.result["records"], variables | {"result": self.normal})
-        return records if isinstance(records, list) else []
+        records: list[Any] | None = self.evaluate(
+            self.call.tool.result["records"], variables | {"result": self.normal}, list
+        )
+        return records
 
     def grade_of(self, known: bool, variables: dict[str, Any]) -> str:
         declared = self.call.tool.result
@@ -106,7 +124,10 @@ class Outcome:
             return "failed"
         if not known:
             return "ungraded"
-        if "empty_when" in declared and dig(declared["empty_when"], variables) is True:
+        empty = "empty_when" in declared and self.evaluate(declared["empty_when"], variables, bool)
+        if self.erred:
+            return "ungraded"
+        if empty:
             return "empty"
         if self.records is None:
             return "sufficient"
@@ -133,13 +154,17 @@ class Outcome:
 
     def items_of(self) -> set[Any]:
         """Give what the result carries, piece by piece, as gain counts it."""
-        if not self.succeeded_known or self.call.tool.coverage:
+        if not self.succeeded_known:
             return set()
         if self.digest is not None:
             return {self.symbol}
         if self.records is not None:
             return {("record", self.record_key(record)) for record in self.records}
         return set(leaves(self.normal, ())) or {self.symbol}
+
+
+def as_text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is ABSENT else canonical(value)
 
 
 def carries(record: Any, name: str) -> bool:

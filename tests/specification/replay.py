@@ -56,7 +56,7 @@ def judge(tasks: dict[str, Task], batch: list[Record]) -> Iterator[Judged]:
     agent = batch[0].get("agent") or "root"
     verdicts = task.admit_all(batch, now=min(started, default=None), agent=agent)
     judged = {
-        record["call_id"]: Judged(record, verdict.action, verdict.reasons, verdict.notes)
+        record["call_id"]: Judged(record, verdict.action, verdict.reasons, [reason for _, reason in verdict.notes])
         for record, verdict in zip(batch, verdicts, strict=True)
     }
     for record, verdict in zip(batch, verdicts, strict=True):
