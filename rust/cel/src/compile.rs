@@ -287,6 +287,8 @@ fn keep(value: &Val<'_>, depth: usize) -> Option<Val<'static>> {
         Val::Duration(nanos) => Val::Duration(*nanos),
         Val::Timestamp(at) => Val::Timestamp(*at),
         Val::Type(name) => Val::Type(name),
+        Val::Ip(address) => Val::Ip(*address),
+        Val::Cidr(cidr) => Val::Cidr(*cidr),
         Val::Optional(None) => Val::Optional(None),
         Val::Optional(Some(inner)) => Val::Optional(Some(Arc::new(keep(inner, deeper)?))),
         Val::List(list) => {

@@ -67,11 +67,13 @@ pub enum Code {
     BadTimestamp,
     /// A literal time zone that does not exist.
     BadTimeZone,
+    /// A literal IP address or range that cannot be read.
+    BadAddress,
 }
 
 impl Code {
     /// Every code, in the order of the documentation.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Syntax,
         Self::BadLiteral,
         Self::TooLarge,
@@ -89,6 +91,7 @@ impl Code {
         Self::BadDuration,
         Self::BadTimestamp,
         Self::BadTimeZone,
+        Self::BadAddress,
     ];
 
     /// The code as it is printed, `cel-missing-field`.
@@ -112,6 +115,7 @@ impl Code {
             Self::BadDuration => "cel-bad-duration",
             Self::BadTimestamp => "cel-bad-timestamp",
             Self::BadTimeZone => "cel-bad-time-zone",
+            Self::BadAddress => "cel-bad-address",
         }
     }
 }

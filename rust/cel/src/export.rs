@@ -43,6 +43,8 @@ fn export(value: &Val<'_>, fuel: &mut Fuel, depth: usize) -> Result<Value, Fault
         Val::Duration(nanos) => Value::Str(duration_text(*nanos).into()),
         Val::Timestamp(at) => Value::Str(timestamp_text(*at).into()),
         Val::Type(name) => Value::Str((*name).into()),
+        Val::Ip(address) => Value::Str(address.to_string().into()),
+        Val::Cidr(cidr) => Value::Str(cidr.to_string().into()),
         Val::Optional(Some(inner)) => export(inner, fuel, deeper)?,
         Val::List(list) => {
             fuel.allocate(list.len().saturating_mul(size_of::<Value>()))?;

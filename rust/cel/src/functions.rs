@@ -33,7 +33,7 @@ functions! {
     ToUint "uint" ["(uint) -> uint", "(int) -> uint", "(double) -> uint", "(number) -> uint", "(string) -> uint"];
     ToDouble "double" ["(double) -> double", "(int) -> double", "(uint) -> double", "(number) -> double", "(string) -> double"];
     ToString "string" ["(string) -> string", "(bool) -> string", "(int) -> string", "(uint) -> string", "(double) -> string",
-        "(number) -> string", "(bytes) -> string", "(timestamp) -> string", "(duration) -> string"];
+        "(number) -> string", "(bytes) -> string", "(timestamp) -> string", "(duration) -> string", "(ip) -> string", "(cidr) -> string"];
     ToBytes "bytes" ["(bytes) -> bytes", "(string) -> bytes"];
     ToBool "bool" ["(bool) -> bool", "(string) -> bool"];
     ToTimestamp "timestamp" ["(timestamp) -> timestamp", "(string) -> timestamp", "(int) -> timestamp"];
@@ -91,6 +91,21 @@ functions! {
     SetsIntersects "sets.intersects" ["(list(A), list(B)) -> bool"];
     Encode "base64.encode" ["(bytes) -> string"];
     Decode "base64.decode" ["(string) -> bytes"];
+    ToIp "ip" ["(string) -> ip", "cidr.() -> ip"];
+    ToCidr "cidr" ["(string) -> cidr"];
+    IsIp "isIP" ["(string) -> bool"];
+    IsCidr "isCIDR" ["(string) -> bool"];
+    IsCanonical "ip.isCanonical" ["(string) -> bool"];
+    Family "family" ["ip.() -> int"];
+    IsUnspecified "isUnspecified" ["ip.() -> bool"];
+    IsLoopback "isLoopback" ["ip.() -> bool"];
+    IsGlobalUnicast "isGlobalUnicast" ["ip.() -> bool"];
+    IsLinkLocalUnicast "isLinkLocalUnicast" ["ip.() -> bool"];
+    IsLinkLocalMulticast "isLinkLocalMulticast" ["ip.() -> bool"];
+    ContainsIp "containsIP" ["cidr.(ip) -> bool", "cidr.(string) -> bool"];
+    ContainsCidr "containsCIDR" ["cidr.(cidr) -> bool", "cidr.(string) -> bool"];
+    Masked "masked" ["cidr.() -> cidr"];
+    PrefixLength "prefixLength" ["cidr.() -> int"];
     OptionalOf "optional.of" ["(A) -> optional(A)"];
     OptionalNone "optional.none" ["() -> optional(dyn)"];
     OptionalOfNonZero "optional.ofNonZeroValue" ["(A) -> optional(A)"];

@@ -55,6 +55,7 @@ pub use diagnostic::{Code, Diagnostic, Span};
 pub use entries::{Entries, Key};
 pub use env::Env;
 pub use error::{ErrorKind, EvalError};
+pub use library::network::Cidr;
 pub use limits::{Fuel, Limits};
 pub use program::{Activation, Nothing, Observer, Program, Seen};
 pub use types::{Field, Object, Scalar, Type};

@@ -216,6 +216,8 @@ fn has_type(value: &Val<'_>, ty: &Type) -> bool {
         Type::Duration => matches!(value, Val::Duration(_)),
         Type::Timestamp => matches!(value, Val::Timestamp(_)),
         Type::Type => matches!(value, Val::Type(_)),
+        Type::Ip => matches!(value, Val::Ip(_)),
+        Type::Cidr => matches!(value, Val::Cidr(_)),
         Type::List(_) => matches!(value, Val::List(_)),
         Type::Map(_) | Type::Object(_) => matches!(value, Val::Map(_)),
         Type::Optional(_) => matches!(value, Val::Optional(_)),

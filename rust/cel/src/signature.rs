@@ -64,6 +64,8 @@ impl Reader<'_> {
             "duration" => Type::Duration,
             "timestamp" => Type::Timestamp,
             "type" => Type::Type,
+            "ip" => Type::Ip,
+            "cidr" => Type::Cidr,
             "list" | "optional" => {
                 self.take("(")?;
                 let inner = self.ty(deeper)?;

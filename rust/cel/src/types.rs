@@ -29,6 +29,10 @@ pub enum Type {
     Timestamp,
     /// A type as a value, `type(x)`.
     Type,
+    /// An IP address.
+    Ip,
+    /// A range of IP addresses.
+    Cidr,
     /// A list of values of one type.
     List(Arc<Type>),
     /// A map: type of keys, type of values.
@@ -300,6 +304,8 @@ impl fmt::Display for Type {
             Self::Duration => f.write_str("duration"),
             Self::Timestamp => f.write_str("timestamp"),
             Self::Type => f.write_str("type"),
+            Self::Ip => f.write_str("ip"),
+            Self::Cidr => f.write_str("cidr"),
             Self::List(element) => write!(f, "list({element})"),
             Self::Map(entry) => write!(f, "map({}, {})", entry.0, entry.1),
             Self::Optional(value) => write!(f, "optional({value})"),

@@ -1,11 +1,13 @@
 //! The values of an evaluation: borrowed from the data where they can be, owned where they were made.
 use crate::entries::Entries;
+use crate::library::network::Cidr;
 use callgate_value::{Map as JsonMap, Text, Value};
+use std::net::IpAddr;
 use std::ops::Deref;
 use std::sync::Arc;
 
 /// The types that have a name in the language.
-pub(crate) const TYPE_NAMES: [&str; 13] = [
+pub(crate) const TYPE_NAMES: [&str; 15] = [
     "bool",
     "int",
     "uint",
@@ -19,6 +21,8 @@ pub(crate) const TYPE_NAMES: [&str; 13] = [
     "google.protobuf.Timestamp",
     "google.protobuf.Duration",
     "optional_type",
+    "net.IP",
+    "net.CIDR",
 ];
 
 /// A value. Cloning is cheap: nothing below the first level is copied.
@@ -48,6 +52,10 @@ pub enum Val<'a> {
     Timestamp(Timestamp),
     /// A type, by its name.
     Type(&'static str),
+    /// An IP address.
+    Ip(IpAddr),
+    /// A range of IP addresses.
+    Cidr(Cidr),
     /// A value that may be missing.
     Optional(Option<Arc<Val<'a>>>),
     /// Data that CEL has no form for: an integer beyond 64 bits, text with lone surrogates, a host value.
@@ -229,6 +237,8 @@ impl<'a> Val<'a> {
             Self::Duration(_) => "google.protobuf.Duration",
             Self::Timestamp(_) => "google.protobuf.Timestamp",
             Self::Type(_) => "type",
+            Self::Ip(_) => "net.IP",
+            Self::Cidr(_) => "net.CIDR",
             Self::Optional(_) => "optional_type",
             Self::Raw(Value::Str(_)) => "text with lone surrogates",
             Self::Raw(Value::BigInt(_)) => "integer beyond 64 bits",

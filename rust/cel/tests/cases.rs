@@ -110,6 +110,8 @@ fn written(value: &Val) -> String {
             format!("{kind} {}", text.as_str().unwrap())
         }
         Val::Type(name) => format!("type {name}"),
+        Val::Ip(address) => format!("ip {address}"),
+        Val::Cidr(cidr) => format!("cidr {cidr}"),
         Val::Optional(None) => "optional none".into(),
         Val::Optional(Some(inner)) => format!("optional {}", written(inner)),
         Val::Raw(value) => format!("{value:?}"),

@@ -32,9 +32,6 @@ const EXCEPTIONS: [(&str, &str); 2] = [
     ),
 ];
 
-/// Files left out as a whole.
-const LEFT_OUT: [(&str, &str); 1] = [("network_ext", "IP addresses are no type of this engine")];
-
 fn shared() -> Option<PathBuf> {
     let near = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let folder = std::env::var_os("CALLGATE_SHARED").map_or(near, PathBuf::from);
@@ -188,9 +185,6 @@ fn the_public_conformance_cases_pass() {
     let mut known = 0;
     for case in &cases {
         let part = |name: &str| case[name].as_str().unwrap();
-        if LEFT_OUT.iter().any(|(file, _)| *file == part("file")) {
-            continue;
-        }
         let name = format!("{}/{}/{}", part("file"), part("section"), part("name"));
         let count = counts.entry(part("file").to_owned()).or_default();
         count.1 += 1;
@@ -211,9 +205,6 @@ fn the_public_conformance_cases_pass() {
     println!("core             {} of {}", core.0, core.1);
     for (name, reason) in EXCEPTIONS {
         println!("known: {name}: {reason}");
-    }
-    for (file, reason) in LEFT_OUT {
-        println!("left out: {file}: {reason}");
     }
     assert!(failures.is_empty(), "{} cases fail:\n{}", failures.len(), failures.join("\n"));
     assert_eq!(known, EXCEPTIONS.len(), "a known exception passes now: take it off the list");

@@ -3,6 +3,7 @@ use super::{Checker, Resolved};
 use crate::ast::{Expr, Id, Literal, Name};
 use crate::diagnostic::did_you_mean;
 use crate::functions::{self, Func};
+use crate::library::network;
 use crate::parse::MEMBER_MACROS;
 use crate::signature::Overload;
 use crate::{time, Code, Type};
@@ -145,6 +146,19 @@ impl Checker<'_> {
                         let hint = Some("write `1h30m`, `2.5s` or `500ms`");
                         self.report(Code::BadDuration, span, format!("`{text}` is no duration"), hint);
                     }
+                }
+            }
+            Func::ToIp | Func::ToCidr | Func::ContainsIp | Func::ContainsCidr => {
+                let at = usize::from(matches!(func, Func::ContainsIp | Func::ContainsCidr));
+                let Some((text, span)) = given.get(at).and_then(text) else { return };
+                let (able, what, hint) = match func {
+                    Func::ToIp | Func::ContainsIp => {
+                        (network::is_address(&text), "IP address", "write `10.0.0.1`, `2001:db8::1`")
+                    }
+                    _ => (network::is_range(&text), "range of IP addresses", "write `10.0.0.0/8`, `2001:db8::/32`"),
+                };
+                if !able {
+                    self.report(Code::BadAddress, span, format!("`{text}` is no {what}"), Some(hint));
                 }
             }
             Func::ToTimestamp => {

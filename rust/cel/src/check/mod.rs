@@ -92,7 +92,7 @@ pub(crate) fn check(ast: &Ast, env: &Env, expect: Option<&Type>, limits: &Limits
 
 pub(crate) fn with_article(ty: &Type) -> String {
     let article = match ty.base().members().first().map(Type::base) {
-        Some(Type::Int | Type::Object(_) | Type::Optional(_)) => "an ",
+        Some(Type::Int | Type::Ip | Type::Object(_) | Type::Optional(_)) => "an ",
         Some(Type::Null | Type::Dyn | Type::Bytes | Type::Param(_)) | None => "",
         Some(_) => "a ",
     };

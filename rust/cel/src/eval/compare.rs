@@ -52,6 +52,8 @@ pub(crate) fn equal(a: &Val<'_>, b: &Val<'_>, fuel: &mut Fuel, depth: usize) -> 
         (Val::Duration(a), Val::Duration(b)) => Ok(a == b),
         (Val::Timestamp(a), Val::Timestamp(b)) => Ok(a == b),
         (Val::Type(a), Val::Type(b)) => Ok(a == b),
+        (Val::Ip(a), Val::Ip(b)) => Ok(a == b),
+        (Val::Cidr(a), Val::Cidr(b)) => Ok(a == b),
         (Val::Optional(a), Val::Optional(b)) => match (a, b) {
             (Some(a), Some(b)) => equal(a, b, fuel, deeper(fuel, depth)?),
             (a, b) => Ok(a.is_none() && b.is_none()),

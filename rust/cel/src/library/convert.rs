@@ -106,6 +106,8 @@ fn to_text<'a>(value: &Val<'a>, fuel: &mut Fuel) -> Found<'a> {
         },
         Val::Duration(nanos) => duration_text(*nanos),
         Val::Timestamp(at) => timestamp_text(*at),
+        Val::Ip(address) => address.to_string(),
+        Val::Cidr(cidr) => cidr.to_string(),
         Val::Raw(Value::BigInt(digits)) => digits.to_string(),
         Val::Raw(Value::Foreign(host)) if !matches!(host.kind, ForeignKind::Opaque | ForeignKind::Bytes) => {
             host.text.clone()

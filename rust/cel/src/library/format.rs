@@ -149,6 +149,8 @@ impl Writer {
             Val::Duration(nanos) => self.text.push_str(&duration_text(*nanos)),
             Val::Timestamp(at) => self.text.push_str(&timestamp_text(*at)),
             Val::Type(name) => self.text.push_str(name),
+            Val::Ip(address) => self.push(format_args!("{address}")),
+            Val::Cidr(cidr) => self.push(format_args!("{cidr}")),
             Val::List(list) => return self.list(list, fuel, deeper.ok_or_else(|| fuel.too_deep())?),
             Val::Map(map) => return self.map(map, fuel, deeper.ok_or_else(|| fuel.too_deep())?),
             Val::Optional(_) | Val::Raw(_) => return Err(no_overload("%s", &[value])),

@@ -4,6 +4,7 @@ pub(crate) mod encoding;
 pub(crate) mod format;
 pub(crate) mod lists;
 pub(crate) mod math;
+pub(crate) mod network;
 pub(crate) mod optional;
 pub(crate) mod strings;
 
@@ -79,6 +80,21 @@ pub(crate) fn call<'a>(func: Func, args: &[Val<'a>], fuel: &mut Fuel) -> Out<'a>
         | Func::SetsContains
         | Func::SetsEquivalent
         | Func::SetsIntersects => lists::call(func, args, fuel)?,
+        Func::ToIp
+        | Func::ToCidr
+        | Func::IsIp
+        | Func::IsCidr
+        | Func::IsCanonical
+        | Func::Family
+        | Func::IsUnspecified
+        | Func::IsLoopback
+        | Func::IsGlobalUnicast
+        | Func::IsLinkLocalUnicast
+        | Func::IsLinkLocalMulticast
+        | Func::ContainsIp
+        | Func::ContainsCidr
+        | Func::Masked
+        | Func::PrefixLength => network::call(func, args)?,
         Func::Encode | Func::Decode => encoding::call(func, args, fuel)?,
         Func::OptionalOf
         | Func::OptionalNone

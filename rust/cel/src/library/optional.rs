@@ -52,6 +52,6 @@ fn is_zero(value: &Val<'_>) -> bool {
         Val::Map(map) => map.is_empty(),
         Val::Duration(nanos) => *nanos == 0,
         Val::Timestamp(at) => at.seconds == 0 && at.nanos == 0,
-        Val::Type(_) | Val::Optional(Some(_)) | Val::Raw(_) => false,
+        Val::Type(_) | Val::Ip(_) | Val::Cidr(_) | Val::Optional(Some(_)) | Val::Raw(_) => false,
     }
 }
