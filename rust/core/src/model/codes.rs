@@ -76,6 +76,8 @@ codes! {
     CEL_BAD_TIMESTAMP = "CG316" "cel-bad-timestamp";
     /// A time zone that does not exist, inside an expression.
     CEL_BAD_TIME_ZONE = "CG317" "cel-bad-time-zone";
+    /// A text that is no IP address or range, inside an expression.
+    CEL_BAD_ADDRESS = "CG318" "cel-bad-address";
 
     /// A rung of a ladder that can never be reached.
     UNREACHABLE_RUNG = "CG401" "unreachable-rung";
@@ -146,5 +148,6 @@ pub fn of_expression(kind: callgate_cel::Code) -> Code {
         Kind::BadDuration => CEL_BAD_DURATION,
         Kind::BadTimestamp => CEL_BAD_TIMESTAMP,
         Kind::BadTimeZone => CEL_BAD_TIME_ZONE,
+        Kind::BadAddress => CEL_BAD_ADDRESS,
     }
 }
