@@ -96,12 +96,9 @@ def test_a_key_that_nothing_acts_upon_yet_is_refused(spec: dict[str, Any], where
     assert told(policy(**spec)) == [("CG901", "error", -1, where)]
 
 
-def test_argument_schemas_are_a_warning_until_they_are_checked() -> None:
-    document = policy()
-    declared = manifest(t={"effect": "read", "parameters": {"type": "object"}})
-    compiled, _ = _core.compile_policy(document, [declared])
-    assert compiled is not None
-    assert told(document, declared) == [("CG901", "warning", 0, "spec/tools/t/parameters")]
+def test_parameters_that_are_no_schema_are_refused() -> None:
+    declared = manifest(t={"effect": "read", "parameters": {"type": "strng"}})
+    assert told(policy(), declared) == [("CG422", "error", 0, "spec/tools/t/parameters")]
 
 
 def test_a_name_that_no_manifest_has_is_a_warning() -> None:

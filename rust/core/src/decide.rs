@@ -196,6 +196,9 @@ impl Task {
             finding.message = Some(fault.to_string());
             findings.push(finding);
         }
+        if let Some(finding) = invalid(call) {
+            findings.push(finding);
+        }
         for detector in detectors.all() {
             let doubled = |finding: &Finding| findings.iter().any(|other| other.reason == finding.reason);
             if let Some(finding) = detector.before(&before).filter(|finding| !doubled(finding)) {
@@ -528,6 +531,24 @@ fn timeout(policy: &Policy, call: &Call) -> Option<f64> {
         (Some(own), _) => Some(own),
         (None, general) => general,
     }
+}
+
+/// What the tool's schema says of the arguments.
+fn invalid(call: &Call) -> Option<Finding> {
+    let schema = call.tool.parameters.as_ref().filter(|_| call.fault.is_none())?;
+    let faults = schema.faults(&call.arguments);
+    let told: Vec<String> = faults.iter().map(|fault| format!("{}: {}", fault.path, fault.message)).collect();
+    let first = told.first()?;
+    let more = told.len().saturating_sub(1);
+    let message = match more {
+        0 => format!("`{}` does not take these arguments: {first}", call.tool.name),
+        _ => format!("`{}` does not take these arguments: {first} (and {more} more)", call.tool.name),
+    };
+    let evidence = vec![("faults", Value::List(told.iter().map(|fault| Value::from(fault.as_str())).collect()))];
+    let incident = IncidentKey::Call { session: call.session, call: call.loose };
+    let mut finding = Finding::refuse(Reason::InvalidArguments, evidence).within(incident);
+    finding.message = Some(message);
+    Some(finding)
 }
 
 /// Names of declared tools that look like this one, nearest first, three at most.

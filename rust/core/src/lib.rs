@@ -30,6 +30,7 @@ mod reason;
 pub mod replay;
 pub mod reply;
 mod round;
+pub mod schema;
 mod scope;
 mod snapshot;
 mod task;

@@ -373,6 +373,8 @@ pub struct Tool {
     pub reads: Box<[u32]>,
     /// Tags of the world that it changes.
     pub touches: Box<[u32]>,
+    /// What its arguments must be.
+    pub parameters: Option<Arc<crate::schema::ArgumentSchema>>,
     /// What makes two calls the same.
     pub identity: Identity,
     /// How its result is read.
@@ -407,6 +409,7 @@ impl Tool {
             groups: Vec::new(),
             reads: Box::default(),
             touches: Box::default(),
+            parameters: None,
             identity: Identity::default(),
             result: ResultContract { min_records: 1, ..ResultContract::default() },
             waiting: None,

@@ -16,6 +16,7 @@ use crate::model::{codes, Fault, Pointer};
 use crate::policy::{
     Coverage, Effect, ErrorClass, ErrorRule, Identity, ResultContract, Retry, Tool, ToolEntry, Trim, Waiting,
 };
+use crate::schema::ArgumentSchema;
 
 /// `max_stale`, where it is left out.
 const MAX_STALE: f64 = 600.0;
@@ -93,10 +94,14 @@ fn one(ground: &Ground<'_>, at: &Pointer, name: &str, tool: &written::Tool, faul
     let (place, thresholds) = (ground.place, ground.thresholds);
     let effect = effect(tool.effect.unwrap_or(written::Effect::Unknown));
     let groups: Vec<Arc<str>> = tool.groups.iter().flatten().map(|group| shared(group.as_str())).collect();
-    if tool.parameters.is_some() {
-        let message = "arguments are not checked against `parameters` yet";
-        faults.add(place, Fault::key(codes::NOT_YET, at.key("parameters"), message).warning());
-    }
+    let parameters = tool.parameters.as_ref().and_then(|schema| match ArgumentSchema::compile(&schema.0) {
+        Ok(schema) => Some(Arc::new(schema)),
+        Err(why) => {
+            let fault = Fault::value(codes::BAD_SCHEMA, at.key("parameters"), format!("no JSON Schema: {why}"));
+            faults.add(place, fault);
+            None
+        }
+    });
     if tool.breaker.is_some() {
         faults.not_yet(place, &at.key("breaker"), "a breaker");
     }
@@ -115,6 +120,7 @@ fn one(ground: &Ground<'_>, at: &Pointer, name: &str, tool: &written::Tool, faul
         groups,
         reads: tags(tool.reads.as_ref()),
         touches: tags(tool.touches.as_ref()),
+        parameters,
         identity: tool.identity.as_ref().map(|it| identity(ground, at, it, faults)).unwrap_or_default(),
         result: result(ground, &at.key("result"), tool.result.as_ref(), faults),
         waiting: tool.waiting.as_ref().and_then(waiting),

@@ -121,6 +121,8 @@ codes! {
     UNDECLARED_FIELD = "CG420" "undeclared-field";
     /// A name of a tool or group that no manifest in force has.
     UNDECLARED_NAME = "CG421" "undeclared-name";
+    /// Parameters of a tool that are no JSON Schema.
+    BAD_SCHEMA = "CG422" "bad-schema";
 
     /// A key or expression that the language has and this release does not act upon yet.
     NOT_YET = "CG901" "not-yet";
