@@ -1,9 +1,11 @@
 """Canonical JSON and fingerprints, held to frozen vectors, to RFC 8785, and to each other on random data."""
 
+import gzip
 import hashlib
 import itertools
 import json
 import math
+import struct
 import sys
 from pathlib import Path
 from typing import Any
@@ -66,6 +68,21 @@ def test_documents_are_written_as_rfc_8785_says(shared: Path) -> None:
         expected = (shared / "jcs" / "output" / source.name).read_text()
         found = (_core._canonical_from_json(source.read_bytes()), canonical_json(json.loads(source.read_bytes())))
         assert found == (expected, expected), source.name
+
+
+def test_numbers_are_rendered_as_ecmascript_does(shared: Path) -> None:
+    packed = gzip.decompress((shared / "jcs" / "es6-numbers-10k.csv.gz").read_bytes())
+    published = {1_000: "be18b62b6f69cdab33a7e0dae0d9cfa869fda80ddc712221570f9f40a5878687",
+                 10_000: "b9f7a8e75ef22a835685a52ccba7f7d6bdc99e34b010992cbc5864cd12be6892"}  # fmt: skip
+    written: list[str] = []
+    for line in packed.decode().splitlines():
+        bits, _, rendering = line.partition(",")
+        number = struct.unpack(">d", bytes.fromhex(bits.rjust(16, "0")))[0]
+        text = canonical_json(number)
+        assert (text, _core._canonical_by_value(number)) == (rendering, rendering), line
+        written.append(f"{bits},{text}\n")
+    for count, digest in published.items():
+        assert hashlib.sha256("".join(written[:count]).encode()).hexdigest() == digest
 
 
 @given(json_like)
