@@ -16,7 +16,8 @@ from typing import Any, Protocol, TypeVar
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from reference import Assessment, Reference, Task, Verdict
+from reference import Reference, Task
+from specification.verdicts import Assessment, Verdict
 
 T = TypeVar("T")
 Op = dict[str, Any]
@@ -419,10 +420,10 @@ class Slow:
         """Tell whether the operation makes sense now; a shrunk run has some that do not."""
         task = self.task
         if operation["op"] in ("open", "close"):
-            return (operation["agent"] in self.rounds) == (operation["op"] == "close")
+            return (str(operation["agent"]) in self.rounds) == bool(operation["op"] == "close")
         if operation["op"] in ("observe", "abandon"):
             return any(call.id == operation["id"] for call in task.history.out())
-        return operation["op"] not in ("approve", "deny") or operation["id"] in task.asked
+        return operation["op"] not in ("approve", "deny") or str(operation["id"]) in task.asked
 
     def apply(self, operation: Op) -> View:
         """Apply an operation and give what it brought."""
@@ -522,7 +523,7 @@ def smaller_runs(run: Run) -> Iterable[Run]:
 
 def without_a_key(value: dict[str, Any], depth: int = 3) -> Iterable[dict[str, Any]]:
     for name, inner in value.items():
-        if name in ("ladder", "coverage", "min_calls"):
+        if name in ("ladder", "coverage", "min_calls", "retry"):
             continue
         yield {key: each for key, each in value.items() if key != name}
         if isinstance(inner, dict) and depth > 1:

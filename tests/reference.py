@@ -4,12 +4,12 @@ Written from the policy language ("What feeds what") and `docs/semantics.md`, ne
 keeps its whole history in a list, and every count is found by looking back over it.
 """
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from specification.budgets import Budgets, limit
 from specification.calls import Call, Tool, tool_of_call
-from specification.detectors import BLIND, DETECTORS, Streak, ambiguous_effect, covered, polls, same_coverage
+from specification.detectors import BLIND, DETECTORS, Streak, ambiguous_effect, polls
+from specification.feeding import gain, is_retry, what_it_feeds
 from specification.history import (
     Approved,
     Counted,
@@ -20,77 +20,11 @@ from specification.history import (
     Refused,
     Reset,
     Turn,
-    ends_repeats,
 )
 from specification.incidents import names, tally
 from specification.outcomes import Outcome
 from specification.text import ABSENT, seconds
-
-STRENGTH = ["allow", "reuse", "ask", "refuse", "stop"]
-BUDGETS = ["steps", "tool_calls", "reserved", "calls_per_tool", "calls_per_group", "retries", "tokens", "cost", "time"]
-ORDER = [
-    *("stopped", "bad_call_id", "unknown_tool", "invalid_arguments", "denied"),
-    *(f"budget_{name}" for name in BUDGETS),
-    *("duplicate_effect", "ambiguous_effect", "exact_repeat", "consecutive", "frequency", "cycle", "oscillation"),
-    *("same_error", "same_result", "no_gain", "empty_streak", "state_oscillation", "transfer_streak", "transfer_cycle"),
-    *("stale_wait", "low_diversity", "duplicate_in_batch", "policy_error"),
-]
-CODES = {
-    **dict.fromkeys(
-        ["exact_repeat", "consecutive", "duplicate_in_batch", "duplicate_effect"], "DUPLICATE_TOOL_CALL_BLOCKED"
-    ),
-    **dict.fromkeys(["no_gain", "stopped"], "STOPPED_NO_PROGRESS"),
-}
-# Findings that are not answered with an old result, however a read is meant.
-NOT_REUSED = ("denied", "unknown_tool", "invalid_arguments")
-
-
-@dataclass
-class Verdict:
-    """What is decided of a call: the action, every reason that fired in order, and what the modes made of it.
-
-    `notes` are (call id, reason): of this call, and of earlier ones whose round closed with this admission.
-    """
-
-    call_id: str
-    action: str
-    reasons: list[str]
-    code: str | None = None
-    notes: list[tuple[str, str]] = field(default_factory=list)
-    would: str | None = None
-    reuse_of: str | None = None
-    age: float | None = None
-    retry_after: float | None = None
-
-
-@dataclass
-class Assessment:
-    """What is made of an outcome; `notes` are (call id, reason), those of a batch come with the last of its outcomes.
-
-    `gain` is None until the round of the call has closed; `stop` has the reasons for which this outcome ended the task.
-    """
-
-    call_id: str
-    grade: str
-    outcome: str | None
-    notes: list[tuple[str, str]]
-    gain: int | None
-    gaps: list[tuple[Any, str]]
-    stop: list[str]
-
-
-@dataclass(eq=False)
-class Round:
-    """One step of the model: the calls that it asked for at once."""
-
-    agent: str
-    explicit: bool
-    began: float
-    has_step: bool = False
-    over_steps: bool = False
-    closed: bool = False
-    calls: list[Call] = field(default_factory=list)
-    refused: list[tuple[Call, set[Any], bool]] = field(default_factory=list)
+from specification.verdicts import NOT_REUSED, ORDER, STRENGTH, Assessment, Round, Verdict, code
 
 
 class Reference:
@@ -148,7 +82,7 @@ class Task:
         verdicts = [self.judge(call, round_, call in bad) for call in batch]
         if self.budgets.all_or_nothing:
             sound = [verdict.reasons for verdict in verdicts if "bad_call_id" not in verdict.reasons]
-            short = {reason for reasons in sound for reason in reasons if reason.startswith("budget_")}
+            short = next((reason for reasons in sound for reason in reasons if reason.startswith("budget_")), None)
             if short and self.mode == "enforce":
                 self.history, self.budgets.noted, self.stopped = saved
                 for verdict in verdicts:
@@ -221,8 +155,9 @@ class Task:
         noted = rungs is not None and reached(streak.count, rungs.get("note_after"))
         return self.heard([(call.id, "denied")] if noted else [])
 
-    def usage(self, tokens: float = 0, cost: float = 0) -> None:
+    def usage(self, tokens: float = 0, cost: float = 0, agent: str = "root") -> None:
         """Add what the model has used."""
+        self.session_began.setdefault(agent, self.now)
         self.budgets.reported["tokens"] += tokens
         self.budgets.reported["cost"] += cost
 
@@ -230,7 +165,7 @@ class Task:
         """Take an event of the run: `user_turn` counts only `by` a human."""
         self.session_began.setdefault(agent, self.now)
         if event == "model_usage":
-            self.usage(tokens, cost)
+            self.usage(tokens, cost, agent)
         elif event == "compaction" or (event == "user_turn" and by == "human"):
             for round_ in self.rounds.values():
                 self.close(round_)
@@ -296,12 +231,16 @@ class Task:
         history = self.history
         round_.calls = [*(other for other in round_.calls if other is not call), call]
         before = [other for other in round_.calls[:-1] if not other.double]
-        call.retry, call.retries_used = self.retry(call)
+        call.retry = is_retry(history, call)
 
         after_stop = self.stopped and not self.budgets.reserved_for(call.tool.name)
         if not after_stop and not bad_id:
-            ran = [entry.call for entry in history if isinstance(entry, Dispatched)] if call.approved else before
-            first = next((other for other in before if other.exact == call.exact and other in ran), None)
+            ran = [entry.call for entry in history if isinstance(entry, Dispatched)]
+            left = [entry.call for entry in history if isinstance(entry, Ended) and entry.outcome is None]
+            equal = [other for other in before if other.exact == call.exact and other not in left]
+            first = next((other for other in equal if other in ran), None)
+            if first is None and equal and not call.approved:
+                first = equal[0]
             call.double = first is not None
             if first is not None:
                 return self.settle(call, round_, {"duplicate_in_batch": "reuse"}, [], after_stop, reuse_of=first.id)
@@ -342,21 +281,6 @@ class Task:
             age=self.now - source.at if source else None,
             retry_after=retry_after,
         )
-
-    def retry(self, call: Call) -> tuple[bool, int]:
-        """Tell whether the call is a further attempt after a failure, and the how-manieth in a row."""
-        writes: list[Turn] = []
-        for entry in reversed(self.history):
-            if isinstance(entry, Turn):
-                writes.append(entry)
-            if not isinstance(entry, Ended) or entry.outcome is None:
-                continue
-            if (entry.call.agent, entry.call.loose) == (call.agent, call.loose):
-                again = entry.outcome.failed and entry.outcome.klass not in ("denied", "format")
-                if not again or any(ends_repeats(turn, call) for turn in writes):
-                    return False, 0
-                return True, entry.call.retries_used + 1
-        return False, 0
 
     def rungs(self, detector: str, tool: Tool) -> dict[str, Any] | None:
         """Give the detector's thresholds for a tool: those of the tool over those of its groups over the policy's."""
@@ -482,11 +406,11 @@ class Task:
             verdict.notes += self.heard([(call.id, reason) for reason in self.budgets.notes(self.history, call)])
         return verdict
 
-    def refuse_for(self, verdict: Verdict, short: set[str]) -> None:
+    def refuse_for(self, verdict: Verdict, short: str) -> None:
         """Refuse a call of a batch that is admitted as a whole or not at all."""
         if verdict.reasons == ["duplicate_in_batch"]:
             return
-        verdict.reasons = sorted({*verdict.reasons, *short}, key=ORDER.index)
+        verdict.reasons = sorted({*verdict.reasons, short}, key=ORDER.index)
         if verdict.action == "stop":
             self.stopped = True
             return
@@ -531,9 +455,9 @@ class Task:
     def feed(self, outcome: Outcome, before: list[Outcome]) -> list[tuple[str, str]]:
         """Let an outcome feed what it feeds; gives the notes."""
         history, call = self.history, outcome.call
-        turn = Turn(call, outcome, self.what_it_feeds(outcome, before))
+        turn = Turn(call, outcome, what_it_feeds(history, outcome, before))
         if turn.feeds == "all":
-            turn.gain, turn.known_share = self.gain(outcome)
+            turn.gain, turn.known_share = gain(history, outcome)
             success = not outcome.failed
             effect, touches = call.tool.effect, call.tool.touches
             turn.landed = success and (effect == "write" or (effect in ("external", "ui") and bool(touches)))
@@ -559,33 +483,6 @@ class Task:
         if turn.feeds == "all" and self.exit_reached(turn) and (call.id, "no_gain") not in notes:
             notes.append((call.id, "no_gain"))
         return notes
-
-    def what_it_feeds(self, outcome: Outcome, before: list[Outcome]) -> str:
-        tool = outcome.call.tool
-        if any(same_outcome(other, outcome) for other in before) or outcome.klass == "transient":
-            return "none"
-        if outcome.klass == "format":
-            return "format"
-        if outcome.klass in tool.retry.get("classes", []) and outcome.call.retries_used < tool.retry.get("max", 0):
-            return "none"
-        return "all" if tool.waiting is None else "wait"
-
-    def gain(self, outcome: Outcome) -> tuple[int, float | None]:
-        """Count what is new to the task in a result, and the share of it that was known already."""
-        fed = self.history.fed()
-        call = outcome.call
-        if not outcome.succeeded_known or outcome.erred:
-            return 0, None
-        if call.tool.coverage:
-            if call.range is not None:
-                new = not covered(fed, call)
-            else:
-                pages = [turn.outcome.next for turn in fed if same_coverage(turn, call)]
-                new = outcome.next is not None and outcome.next not in pages
-            return int(new), 0.0 if new else 1.0
-        known = set().union(*(turn.outcome.items for turn in fed if not turn.outcome.erred)) & outcome.items
-        share = len(known) / len(outcome.items) if outcome.items else None
-        return len(outcome.items - known), share
 
     def exit(self, reason: str) -> None:
         """Stop the task at an observation."""
@@ -618,21 +515,8 @@ class Task:
         stops = sum(entry.call.tool.declared for entry in idle) >= exit_after
         if stops and self.mode == "enforce":
             self.exit("no_gain")
-        return len(idle) >= exit_after
+        return bool(len(idle) >= exit_after)
 
 
 def reached(count: int, rung: Any) -> bool:
-    return rung is not None and count >= rung
-
-
-def code(reason: str) -> str:
-    return CODES.get(reason, reason.upper())
-
-
-def same_outcome(earlier: Outcome, later: Outcome) -> bool:
-    """Tell whether two members of a batch are one observation."""
-    if earlier.call.tool.name != later.call.tool.name or earlier.failed != later.failed:
-        return False
-    if later.failed:
-        return (earlier.type, earlier.status, earlier.text) == (later.type, later.status, later.text)
-    return earlier.symbol is not None and earlier.symbol == later.symbol and earlier.call.loose == later.call.loose
+    return rung is not None and bool(count >= rung)

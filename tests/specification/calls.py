@@ -93,7 +93,6 @@ class Call:
     now: float
     new: bool = False
     retry: bool = False
-    retries_used: int = 0
     approved: bool = False
     double: bool = False
     let_through: set[Any] = field(default_factory=set)

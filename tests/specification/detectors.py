@@ -284,6 +284,7 @@ def state_oscillation(history: History, call: Call, rungs: Rungs, seen: Outcome 
     count = 0
     states: list[str] = []
     returned: dict[str, bool] = {}
+    moves: list[Turn] = []
     for turn in landings:
         state = turn.outcome.state
         assert state is not None
@@ -293,12 +294,13 @@ def state_oscillation(history: History, call: Call, rungs: Rungs, seen: Outcome 
             count += 1
         elif state not in states:
             count = 0
+        moves += [turn] if not states or state != states[-1] else []
         states.append(state)
     if seen is None and not returned.get(call.loose, False):
         return []
     if seen is not None and len(states) > 1 and states[-1] == states[-2]:
         return []
-    return [Streak(count, last_time(landings), ("task", "state", state_key(call)))]
+    return [Streak(count, last_time(moves), ("task", "state", state_key(call)))]
 
 
 def transfers(history: History) -> list[Turn]:
@@ -373,7 +375,7 @@ def unknown_tool(history: History, call: Call, rungs: Rungs, seen: Outcome | Non
             elif entry.feeds == "format" and entry.outcome.type == "unknown_tool":
                 count += 1
                 times.append(entry.outcome.at)
-            elif entry.feeds == "all" and not entry.outcome.failed:
+            elif entry.feeds in ("all", "wait") and not entry.outcome.failed:
                 break
     return [Streak(count, times[0] if times else None, the_tool(call))]
 
@@ -384,7 +386,7 @@ def invalid_arguments(history: History, call: Call, rungs: Rungs, seen: Outcome 
         if isinstance(entry, Turn) and (entry.call.agent, entry.call.loose) == (call.agent, call.loose):
             if entry.feeds == "format" and entry.outcome.type != "unknown_tool":
                 faults.insert(0, entry)
-            elif entry.feeds == "all" and not entry.outcome.failed:
+            elif entry.feeds in ("all", "wait") and not entry.outcome.failed:
                 break
     return [Streak(len(faults), last_time(faults), the_call(call))]
 

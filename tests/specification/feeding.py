@@ -1,0 +1,73 @@
+"""What an outcome feeds, whether a call is a further attempt, and what a result adds to what the task knows."""
+
+from specification.calls import Call
+from specification.detectors import covered, same_coverage
+from specification.history import Dispatched, Ended, History, Turn, ends_repeats
+from specification.outcomes import Outcome
+
+
+def is_retry(history: History, call: Call) -> bool:
+    """Tell whether the call is a further attempt after a failure that nothing has made worth trying again."""
+    for entry in reversed(history):
+        if isinstance(entry, Turn) and ends_repeats(entry, call):
+            return False
+        if isinstance(entry, Ended) and entry.outcome and same_call(entry.call, call):
+            return entry.outcome.failed and entry.outcome.klass not in ("denied", "format")
+    return False
+
+
+def retries_used(history: History, outcome: Outcome) -> int:
+    """Count the further attempts in a row, when the outcome arrived."""
+    used = 0
+    arrived = next(i for i, entry in enumerate(history) if isinstance(entry, Ended) and entry.outcome is outcome)
+    for entry in reversed(history[:arrived]):
+        if isinstance(entry, Turn) and ends_repeats(entry, outcome.call):
+            break
+        if isinstance(entry, Dispatched | Ended) and same_call(entry.call, outcome.call):
+            if isinstance(entry, Ended) and entry.outcome and not entry.outcome.failed:
+                break
+            used += isinstance(entry, Dispatched) and entry.call.retry
+            used -= isinstance(entry, Ended) and entry.outcome is None and entry.call.retry
+    return used
+
+
+def what_it_feeds(history: History, outcome: Outcome, before: list[Outcome]) -> str:
+    tool = outcome.call.tool
+    if any(same_outcome(other, outcome) for other in before) or outcome.klass == "transient":
+        return "none"
+    if outcome.klass == "format":
+        return "format"
+    if outcome.klass in tool.retry.get("classes", []) and retries_used(history, outcome) < tool.retry.get("max", 0):
+        return "none"
+    return "all" if tool.waiting is None else "wait"
+
+
+def gain(history: History, outcome: Outcome) -> tuple[int, float | None]:
+    """Count what is new to the task in a result, and the share of it that was known already."""
+    fed = history.fed()
+    call = outcome.call
+    if not outcome.succeeded_known or outcome.erred:
+        return 0, None
+    if call.tool.coverage:
+        if call.range is not None:
+            new = not covered(fed, call)
+        else:
+            pages = [turn.outcome.next for turn in fed if same_coverage(turn, call)]
+            new = outcome.next is not None and outcome.next not in pages
+        return int(new), 0.0 if new else 1.0
+    known = set().union(*(turn.outcome.items for turn in fed if not turn.outcome.erred)) & outcome.items
+    share = len(known) / len(outcome.items) if outcome.items else None
+    return len(outcome.items - known), share
+
+
+def same_call(one: Call, other: Call) -> bool:
+    return (one.agent, one.loose) == (other.agent, other.loose)
+
+
+def same_outcome(earlier: Outcome, later: Outcome) -> bool:
+    """Tell whether two members of a batch are one observation."""
+    if earlier.call.tool.name != later.call.tool.name or earlier.failed != later.failed:
+        return False
+    if later.failed:
+        return (earlier.type, earlier.status, earlier.text) == (later.type, later.status, later.text)
+    return earlier.symbol is not None and earlier.symbol == later.symbol and earlier.call.loose == later.call.loose
