@@ -25,7 +25,7 @@ enum Way {
 pub enum EvaluationError {
     /// There is no such variable now.
     NoVariable(String),
-    /// There is no such field.
+    /// There is no such field; the sentence that says so.
     NoField(String),
     /// The value is of another type than is wanted here.
     WrongType(&'static str),
@@ -37,9 +37,8 @@ impl std::fmt::Display for EvaluationError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoVariable(name) => write!(f, "`{name}` has no value here"),
-            Self::NoField(path) => write!(f, "there is no field `{path}`"),
             Self::WrongType(wanted) => write!(f, "the value is no {wanted}"),
-            Self::Failed(why) => f.write_str(why),
+            Self::NoField(why) | Self::Failed(why) => f.write_str(why),
         }
     }
 }
@@ -134,7 +133,9 @@ impl Expression {
         let mut value = scope.data(root).ok_or_else(|| EvaluationError::NoVariable(root.to_owned()))?;
         for field in fields {
             let map = value.as_map().ok_or(EvaluationError::WrongType("map"))?;
-            value = map.get(field).ok_or_else(|| EvaluationError::NoField(self.source.to_string()))?;
+            value = map
+                .get(field)
+                .ok_or_else(|| EvaluationError::NoField(format!("there is no field `{}`", self.source)))?;
         }
         Ok(value)
     }

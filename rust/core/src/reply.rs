@@ -78,7 +78,10 @@ fn happened(reason: Reason, tool: &str, evidence: &Evidence) -> String {
             Some(pause) => format!("`{tool}` may be polled every {} s", to_json(pause)),
             None => format!("`{tool}` has given the same answer {} times", count()),
         },
-        Reason::LowDiversity => format!("only {} of the last calls differ", shown(evidence, "distinct_share")),
+        Reason::LowDiversity => {
+            let percent = fact(evidence, "distinct_share").and_then(Value::as_f64).unwrap_or(0.0) * 100.0;
+            format!("only {percent:.0} % of the last calls differ")
+        }
         Reason::Rule => format!("a rule of the policy applies to `{tool}`"),
         Reason::PolicyError => match fact(evidence, "error") {
             Some(error) => format!("an expression of the policy failed: {}", error.as_str().unwrap_or("?")),
