@@ -1,4 +1,4 @@
-"""Each reason has a page, and what the page says is so: its run fires the reason with these words, its other run does not."""
+"""Each reason has a page, and the page keeps its word: one run fires the reason with these words, the other does not."""
 
 import json
 import re
