@@ -1,4 +1,4 @@
-"""Each reason has a page, and the page keeps its word: one run fires the reason with these words, the other does not."""
+"""Each reason has a page that keeps its word: one run fires the reason with these words, the other run does not."""
 
 import json
 import re
