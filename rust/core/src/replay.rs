@@ -6,11 +6,12 @@ use std::sync::Arc;
 use callgate_value::{Digest, Map, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::policy::Policy;
+use crate::budget::Spent;
+use crate::policy::{ErrorClass, Policy};
 use crate::reply;
 use crate::task::{Event, Task};
 use crate::trace::{CallRecord, Record, TraceEvent, What};
-use crate::verdict::{reason_name, Action, Assessment, Note, Verdict};
+use crate::verdict::{reason_name, Action, Assessment, Note, Stop, Verdict};
 
 /// What was decided of one recorded call.
 #[derive(Clone, Debug)]
@@ -32,9 +33,15 @@ pub struct Row {
     /// What the engine made of the outcome, where it was observed.
     pub assessment: Option<Assessment>,
     /// The task was stopped at this record, by the verdict or by the observation.
-    pub stopped: bool,
+    pub stop: Option<Stop>,
+    /// What the task had used once the round of this record was over.
+    pub spent: Spent,
     /// Seconds, as recorded.
     pub time: Option<f64>,
+    /// Seconds that the call took, as recorded.
+    pub duration: f64,
+    /// The recorded round.
+    pub round: Option<i64>,
 }
 
 /// Counts over a replay.
@@ -101,7 +108,9 @@ impl Track {
 struct Pending {
     seq: i64,
     id: Arc<str>,
-    record: Record,
+    task: Arc<str>,
+    time: Option<f64>,
+    duration: f64,
     call: CallRecord,
 }
 
@@ -122,14 +131,15 @@ pub struct Replay {
     fed: u64,
     ids: u64,
     totals: Totals,
+    keeps_rows: bool,
     done: Vec<Row>,
 }
 
 impl Replay {
     /// A replay that keeps at most `most_open` tasks open; the one that was silent longest is closed first, and records
-    /// of it that come later are errors.
+    /// of it that come later are errors. Rows wait for `take_rows` where `keeps_rows` says so, else only counts are kept.
     #[must_use]
-    pub fn new(policy: Arc<Policy>, most_open: usize) -> Self {
+    pub fn new(policy: Arc<Policy>, most_open: usize, keeps_rows: bool) -> Self {
         Self {
             policy,
             open: FxHashMap::default(),
@@ -138,6 +148,7 @@ impl Replay {
             fed: 0,
             ids: 0,
             totals: Totals::default(),
+            keeps_rows,
             done: Vec::new(),
         }
     }
@@ -160,13 +171,14 @@ impl Replay {
     pub fn feed(&mut self, record: Record) -> Result<(), String> {
         self.fed = self.fed.saturating_add(1);
         let key = Arc::clone(&record.task);
-        if self.closed.contains(&short_digest(&key)) {
-            return Err(format!(
-                "session `{}` appears again after {} other tasks were opened; sort the trace by session, or keep more open",
-                record.session, self.most_open
-            ));
-        }
         if !self.open.contains_key(&key) {
+            if self.closed.contains(&short_digest(&key)) {
+                return Err(format!(
+                    "session `{}` appears again after it was closed to keep no more than {} open; sort the trace by \
+                     session, or keep more open",
+                    record.session, self.most_open
+                ));
+            }
             self.make_room();
             let task = Task::new(&self.policy, &key, symbol_key(&key), 0.0);
             self.open.insert(Arc::clone(&key), Open { task, tracks: FxHashMap::default(), saved: None, touched: 0 });
@@ -216,47 +228,47 @@ impl Replay {
     }
 
     fn feed_open(&mut self, open: &mut Open, record: Record) -> Result<(), String> {
-        let session = Arc::clone(&record.session);
+        let Record { session, task, agent, seq, round, time, duration, what } = record;
+        // sessions of one task that name no agent are streams of their own
+        let agent = if *agent == *"root" && session != task { Arc::clone(&session) } else { agent };
         if !open.tracks.contains_key(&session) {
             self.totals.sessions = self.totals.sessions.saturating_add(1);
         }
-        let track = open.tracks.entry(Arc::clone(&session)).or_insert_with(|| Track::new(agent_of(&record)));
-        if let (Some(last), Some(seq)) = (track.last_seq, record.seq) {
+        let track = open.tracks.entry(Arc::clone(&session)).or_insert_with(|| Track::new(Arc::clone(&agent)));
+        if let (Some(last), Some(seq)) = (track.last_seq, seq) {
             if seq <= last {
                 return Err(format!("`seq` {seq} does not rise after {last} in session `{session}`"));
             }
         }
-        track.last_seq = record.seq.or(track.last_seq);
+        track.last_seq = seq.or(track.last_seq);
         track.records = track.records.saturating_add(1);
-        let seq = record.seq.unwrap_or(track.records);
-        let agent = agent_of(&record);
-        let same_round = record.round.is_some() && track.round == record.round && track.agent == agent;
-        let round = record.round;
-        // what other agents of the task did comes first
-        let others: Vec<Arc<str>> = open.tracks.keys().filter(|other| **other != session).cloned().collect();
-        for other in others {
-            self.judge(open, &other);
+        let seq = seq.unwrap_or(track.records);
+        let same_round = round.is_some() && track.round == round && track.agent == agent;
+        if open.tracks.len() > 1 {
+            // what other agents of the task did comes first
+            let others: Vec<Arc<str>> = open.tracks.keys().filter(|other| **other != session).cloned().collect();
+            for other in others {
+                self.judge(open, &other);
+            }
         }
-        match record.what.clone() {
+        match what {
             What::Event(event) => {
                 self.totals.events = self.totals.events.saturating_add(1);
                 self.settle(open, &session);
-                self.event(open, &record, &event, &agent)
+                self.event(open, time, &event, &agent)
             }
             What::Call(call) => {
                 self.totals.calls = self.totals.calls.saturating_add(1);
                 if !same_round {
                     self.settle(open, &session);
+                    open.task.begin_round(&self.policy, &agent, time.map(|time| time - duration));
                 }
                 self.ids = self.ids.saturating_add(1);
                 let id: Arc<str> = format!("record-{}", self.ids).into();
                 if let Some(track) = open.tracks.get_mut(&session) {
-                    if !same_round {
-                        open.task.begin_round(&self.policy, &agent, admitted_at(&record));
-                    }
                     track.agent = agent;
                     track.round = round;
-                    track.pending.push(Pending { seq, id, record, call: *call });
+                    track.pending.push(Pending { seq, id, task, time, duration, call: *call });
                 }
                 if round.is_none() {
                     self.settle(open, &session);
@@ -266,8 +278,7 @@ impl Replay {
         }
     }
 
-    fn event(&mut self, open: &mut Open, record: &Record, event: &TraceEvent, agent: &str) -> Result<(), String> {
-        let now = record.time;
+    fn event(&mut self, open: &mut Open, now: Option<f64>, event: &TraceEvent, agent: &str) -> Result<(), String> {
         let event = match event {
             TraceEvent::UserTurn { by_human } => Event::UserTurn { by_human: *by_human },
             TraceEvent::Compaction => Event::Compaction,
@@ -295,17 +306,18 @@ impl Replay {
         if pending.is_empty() {
             return;
         }
-        let agent = Arc::clone(&track.agent);
+        let (agent, track_round) = (Arc::clone(&track.agent), track.round);
         let requests: Vec<_> = pending
             .iter()
             .map(|it| crate::Request { call_id: Some(Arc::clone(&it.id)), ..it.call.request.clone() })
             .collect();
-        let now = pending.iter().filter_map(|it| admitted_at(&it.record)).min_by(f64::total_cmp);
+        let now = pending.iter().filter_map(|it| it.time.map(|time| time - it.duration)).min_by(f64::total_cmp);
         let verdicts = open.task.admit(&self.policy, &agent, &requests, now);
         let mut rows: Vec<Row> = Vec::with_capacity(pending.len());
         let mut observe: Vec<usize> = Vec::new();
         for (at, (verdict, it)) in verdicts.into_iter().zip(&pending).enumerate() {
-            let mut notes = verdict.notes.clone();
+            let mut verdict = verdict;
+            let mut notes = std::mem::take(&mut verdict.notes);
             let mut runs = verdict.action == Action::Allow;
             if verdict.action == Action::Ask {
                 runs = answer(&mut open.task, &self.policy, it, &mut notes);
@@ -315,24 +327,27 @@ impl Replay {
             }
             rows.push(Row {
                 session: Arc::clone(session),
-                task: Arc::clone(&it.record.task),
+                task: Arc::clone(&it.task),
                 agent: Arc::clone(&agent),
                 seq: it.seq,
                 call_id: it.call.request.call_id.clone(),
-                stopped: verdict.action == Action::Stop,
+                stop: verdict.stop.clone().filter(|_| verdict.action == Action::Stop),
                 notes,
                 verdict,
                 assessment: None,
-                time: it.record.time,
+                spent: Spent::default(),
+                time: it.time,
+                duration: it.duration,
+                round: track_round,
             });
         }
         observe.sort_by(|a, b| {
-            let time = |at: &usize| pending.get(*at).and_then(|it| it.record.time).unwrap_or(f64::NEG_INFINITY);
+            let time = |at: &usize| pending.get(*at).and_then(|it| it.time).unwrap_or(f64::NEG_INFINITY);
             time(a).total_cmp(&time(b))
         });
         for at in observe {
             let (Some(it), Some(row)) = (pending.get(at), rows.get_mut(at)) else { continue };
-            row.assessment = open.task.observe(&self.policy, &it.id, &it.call.outcome, it.record.time).ok();
+            row.assessment = open.task.observe(&self.policy, &it.id, &it.call.outcome, it.time).ok();
         }
         if let Some(track) = open.tracks.get_mut(session) {
             track.rows.extend(rows);
@@ -348,22 +363,26 @@ impl Replay {
         let notes = open.task.drain_remarks(&self.policy);
         track.round = None;
         let mut rows = std::mem::take(&mut track.rows);
-        let late = open.task.stopped().filter(|_| !before).map(|stop| stop.call_id.clone());
+        let late = open.task.stopped().filter(|_| !before);
+        let spent = open.task.spent();
         for row in &mut rows {
             if let Some(assessment) = &mut row.assessment {
                 row.notes.append(&mut assessment.notes);
             }
             let id = Arc::clone(&row.verdict.call_id);
             row.notes.extend(notes.iter().filter(|note| note.call_id == id).cloned());
-            row.stopped |= late.as_deref() == Some(&*id);
-        }
-        for row in &rows {
+            row.spent = spent;
+            if let Some(stop) = late.filter(|stop| stop.call_id == *id) {
+                row.stop = Some(stop.clone());
+            }
+            let touched = count(&mut self.totals, row);
             track.noted |= !row.notes.is_empty();
-            track.stopped |= row.stopped;
-            let acted = count(&mut self.totals, row);
-            track.touched |= acted || row.stopped;
+            track.stopped |= row.stop.is_some();
+            track.touched |= touched;
         }
-        self.done.extend(rows);
+        if self.keeps_rows {
+            self.done.append(&mut rows);
+        }
     }
 }
 
@@ -372,13 +391,12 @@ fn count(totals: &mut Totals, row: &Row) -> bool {
     for note in &row.notes {
         totals.add("note", reason_name(note.reason, note.rule.as_deref()));
     }
-    if row.stopped && row.verdict.action != Action::Stop {
-        let reason = row.notes.last().map_or_else(String::new, |note| reason_name(note.reason, None));
-        totals.add("stop", reason);
-    }
     let action = row.verdict.would.unwrap_or(row.verdict.action);
+    if let Some(stop) = row.stop.as_ref().filter(|_| action != Action::Stop) {
+        totals.add("stop", reason_name(stop.reason, stop.rule.as_deref()));
+    }
     if action == Action::Allow {
-        return false;
+        return row.stop.is_some();
     }
     let reason = row.verdict.decisive().map_or_else(String::new, crate::Finding::name);
     let coalesced = reason == "duplicate_in_batch";
@@ -386,7 +404,7 @@ fn count(totals: &mut Totals, row: &Row) -> bool {
     if row.assessment.is_none() {
         totals.saved = totals.saved.saturating_add(1);
     }
-    !coalesced
+    row.stop.is_some() || !coalesced
 }
 
 /// An ask takes its answer from the record. True if the call ran.
@@ -408,19 +426,6 @@ fn answer(task: &mut Task, policy: &Policy, it: &Pending, notes: &mut Vec<Note>)
     }
 }
 
-/// The agent as the task knows it. Sessions of one task that name no agent are streams of their own.
-fn agent_of(record: &Record) -> Arc<str> {
-    if *record.agent == *"root" && record.session != record.task {
-        Arc::clone(&record.session)
-    } else {
-        Arc::clone(&record.agent)
-    }
-}
-
-fn admitted_at(record: &Record) -> Option<f64> {
-    record.time.map(|time| time - record.duration)
-}
-
 fn short_digest(text: &str) -> u64 {
     Digest::of(text.as_bytes()).0.iter().take(8).fold(0, |all, byte| (all << 8) | u64::from(*byte))
 }
@@ -436,7 +441,14 @@ fn symbol_key(task: &str) -> [u8; 16] {
 }
 
 impl Row {
-    /// The row as a value, for decision logs.
+    /// Whether there is more to say of it than that the call ran.
+    #[must_use]
+    pub fn says_something(&self) -> bool {
+        let touched = self.verdict.action != Action::Allow || self.verdict.would.is_some();
+        touched || !self.notes.is_empty() || self.stop.is_some()
+    }
+
+    /// The row as a value, for decision logs and tests.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let text = |text: &str| Value::from(text);
@@ -447,24 +459,46 @@ impl Row {
         });
         let reasons = self.verdict.findings.iter().map(|finding| text(&finding.name()));
         let evidence = self.verdict.decisive().map_or_else(Vec::new, |finding| finding.evidence.clone());
+        let assessed = self.assessment.as_ref();
+        let class = assessed.and_then(|it| it.class);
+        let gaps = assessed.map_or_else(Vec::new, |it| it.gaps.clone());
+        let gaps = gaps.into_iter().map(|(record, field)| Value::List(vec![record, text(&field)]));
+        let stop = self.stop.as_ref().map_or(Value::Null, |stop| {
+            let reason = reason_name(stop.reason, stop.rule.as_deref());
+            map(vec![("reason", text(&reason)), ("at", Value::Float(stop.at)), ("exit", text(stop.exit.name()))])
+        });
+        let used = &self.spent;
+        let spent = [
+            ("steps", used.steps),
+            ("tool_calls", used.tool_calls),
+            ("retries", used.retries),
+            ("tokens", used.tokens),
+            ("cost", used.cost),
+        ];
         map(vec![
             ("session", text(&self.session)),
             ("task", text(&self.task)),
             ("agent", text(&self.agent)),
             ("seq", Value::Int(self.seq)),
+            ("round", self.round.map_or(Value::Null, Value::Int)),
             ("call_id", optional(self.call_id.as_deref())),
             ("tool", text(&self.verdict.tool)),
             ("fingerprint", text(&self.verdict.fingerprint())),
             ("time", self.time.map_or(Value::Null, Value::Float)),
+            ("duration", Value::Float(self.duration)),
             ("action", text(self.verdict.action.name())),
             ("would", optional(self.verdict.would.map(Action::name))),
             ("code", optional(self.verdict.code())),
             ("reasons", Value::List(reasons.collect())),
             ("evidence", map(evidence)),
             ("notes", Value::List(notes.collect())),
-            ("grade", optional(self.assessment.as_ref().map(|it| it.grade.name()))),
-            ("class", optional(self.assessment.as_ref().and_then(|it| it.class).map(|class| class.name()))),
-            ("stopped", Value::Bool(self.stopped)),
+            ("grade", optional(assessed.map(|it| it.grade.name()))),
+            ("class", optional(class.map(ErrorClass::name))),
+            ("gaps", Value::List(gaps.collect())),
+            ("gain", assessed.map_or(Value::Null, |it| Value::Int(i64::from(it.gain)))),
+            ("next", optional(assessed.map(|it| it.next.name()))),
+            ("stop", stop),
+            ("spent", map(spent.into_iter().map(|(name, used)| (name, Value::Float(used))).collect())),
         ])
     }
 }

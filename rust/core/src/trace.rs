@@ -86,29 +86,28 @@ impl Record {
     /// # Errors
     /// A sentence that says what is wrong with the line.
     pub fn from_line(line: &[u8]) -> Result<Self, String> {
-        let value = read_json(line).map_err(|error| error.to_string())?;
-        Self::from_value(&value)
+        Self::from_value(read_json(line).map_err(|error| error.to_string())?)
     }
 
     /// Reads a record from its value.
     ///
     /// # Errors
     /// A sentence that says what is wrong with the record.
-    pub fn from_value(value: &Value) -> Result<Self, String> {
+    pub fn from_value(value: Value) -> Result<Self, String> {
         if value.as_map().is_none() {
             return Err("a record is a JSON object".to_owned());
         }
-        let session = text(value, "session")?.ok_or("`session` is missing")?;
-        let task = text(value, "task")?.unwrap_or_else(|| Arc::clone(&session));
-        let agent = text(value, "agent")?.unwrap_or_else(|| "root".into());
-        let (seq, round) = (integer(value, "seq")?, integer(value, "round")?);
-        let time = number(value, "time")?;
-        let duration = number(value, "duration")?.unwrap_or(0.0);
+        let session = text(&value, "session")?.ok_or("`session` is missing")?;
+        let task = text(&value, "task")?.unwrap_or_else(|| Arc::clone(&session));
+        let agent = text(&value, "agent")?.unwrap_or_else(|| "root".into());
+        let (seq, round) = (integer(&value, "seq")?, integer(&value, "round")?);
+        let time = number(&value, "time")?;
+        let duration = number(&value, "duration")?.unwrap_or(0.0);
         if duration < 0.0 {
             return Err("`duration` is negative".to_owned());
         }
-        let what = match text(value, "event")? {
-            Some(event) => What::Event(event_of(value, &event)?),
+        let what = match text(&value, "event")? {
+            Some(event) => What::Event(event_of(&value, &event)?),
             None => What::Call(Box::new(call_of(value)?)),
         };
         Ok(Self { session, task, agent, seq, round, time, duration, what })
@@ -147,20 +146,14 @@ fn flag(value: &Value, name: &str) -> Result<bool, String> {
     }
 }
 
-fn call_of(value: &Value) -> Result<CallRecord, String> {
-    let tool = text(value, "tool")?.ok_or("`tool` is missing")?;
-    let arguments = value.get("arguments").ok_or("`arguments` is missing")?;
-    if arguments.as_map().is_none() {
-        return Err("`arguments` is no JSON object".to_owned());
+fn call_of(value: Value) -> Result<CallRecord, String> {
+    let tool = text(&value, "tool")?.ok_or("`tool` is missing")?;
+    match value.get("arguments") {
+        None => return Err("`arguments` is missing".to_owned()),
+        Some(arguments) if arguments.as_map().is_none() => return Err("`arguments` is no JSON object".to_owned()),
+        Some(_) => {}
     }
-    let request = Request {
-        tool,
-        arguments: Arc::new(arguments.clone()),
-        call_id: text(value, "call_id")?,
-        hints: field(value, "hints").map(|hints| Arc::new(hints.clone())),
-        fault: None,
-    };
-    let error = match field(value, "error") {
+    let error = match field(&value, "error") {
         None => None,
         Some(error @ Value::Map(_)) => Some(Reported {
             kind: text(error, "type")?,
@@ -169,16 +162,23 @@ fn call_of(value: &Value) -> Result<CallRecord, String> {
         }),
         Some(_) => return Err("`error` is no JSON object".to_owned()),
     };
-    let outcome = Outcome {
-        // a result that is there and null is a result
-        result: value.get("result").map(|result| Arc::new(result.clone())),
-        digest: text(value, "result_digest")?,
-        is_error: flag(value, "is_error")?,
-        error,
-        tokens: number(value, "tokens")?,
-    };
-    let answered = outcome.result.is_some() || outcome.error.is_some() || outcome.is_error || outcome.digest.is_some();
-    Ok(CallRecord { request, outcome, answered })
+    let call_id = text(&value, "call_id")?;
+    let digest = text(&value, "result_digest")?;
+    let (is_error, tokens) = (flag(&value, "is_error")?, number(&value, "tokens")?);
+    // the three that may be large are moved out, not copied; a result that is there and null is a result
+    let (mut arguments, mut result, mut hints) = (Value::Null, None, None);
+    let Value::Map(map) = value else { return Err("a record is a JSON object".to_owned()) };
+    for (key, value) in map.into_entries() {
+        match key.as_str() {
+            Some("arguments") => arguments = value,
+            Some("result") => result = Some(Arc::new(value)),
+            Some("hints") if !matches!(value, Value::Null) => hints = Some(Arc::new(value)),
+            _ => {}
+        }
+    }
+    let request = Request { tool, arguments: Arc::new(arguments), call_id, hints, fault: None };
+    let answered = result.is_some() || error.is_some() || is_error || digest.is_some();
+    Ok(CallRecord { request, outcome: Outcome { result, digest, is_error, error, tokens }, answered })
 }
 
 fn event_of(value: &Value, event: &str) -> Result<TraceEvent, String> {

@@ -266,6 +266,18 @@ pub enum Next {
     Exit,
 }
 
+impl Next {
+    /// The name in assessments, tests and logs.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Continue => "continue",
+            Self::Retry(_) => "retry",
+            Self::Exit => "exit",
+        }
+    }
+}
+
 /// What the engine makes of an outcome.
 #[derive(Clone, Debug)]
 pub struct Assessment {

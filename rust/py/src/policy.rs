@@ -50,6 +50,19 @@ impl CompiledPolicy {
         }
     }
 
+    /// The limits of the plain budgets, None where there is none.
+    #[getter]
+    fn limits(&self) -> Vec<(&'static str, Option<f64>)> {
+        let budgets = &self.policy.budgets;
+        vec![
+            ("steps", budgets.steps),
+            ("tool_calls", budgets.tool_calls),
+            ("retries", budgets.retries),
+            ("tokens", budgets.tokens),
+            ("cost", budgets.cost),
+        ]
+    }
+
     /// Whether the model gets one more turn without tools after a stop.
     #[getter]
     fn final_answer(&self) -> bool {

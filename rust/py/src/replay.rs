@@ -1,9 +1,8 @@
 //! Replays for Python: lines of a trace in, rows and counts out, the GIL released meanwhile.
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use callgate_core::replay::{Replay as CoreReplay, Row as CoreRow};
+use callgate_core::replay::Replay as CoreReplay;
 use callgate_core::trace::Record;
-use callgate_core::Action;
 use callgate_value::write_json;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -31,11 +30,12 @@ impl Replay {
 
 #[pymethods]
 impl Replay {
-    /// A replay that keeps at most `most_open` tasks open at once.
+    /// A replay that keeps at most `most_open` tasks open at once. `rows`: whether what was decided of each call is kept for
+    /// `take_rows` and `take_lines`; without it there are only the counts.
     #[new]
-    #[pyo3(signature = (policy, *, most_open = 1024))]
-    fn new(policy: &CompiledPolicy, most_open: usize) -> Self {
-        Self { replay: Mutex::new(CoreReplay::new(Arc::clone(&policy.policy), most_open)) }
+    #[pyo3(signature = (policy, *, most_open = 1024, rows = true))]
+    fn new(policy: &CompiledPolicy, most_open: usize, rows: bool) -> Self {
+        Self { replay: Mutex::new(CoreReplay::new(Arc::clone(&policy.policy), most_open, rows)) }
     }
 
     /// Feeds whole lines; the faults of those that were skipped, as (position of the line in `lines` from 0, why).
@@ -80,22 +80,13 @@ impl Replay {
         let text = py.detach(|| {
             let rows = self.lock()?.take_rows();
             let mut text = Vec::new();
-            for row in rows.iter().filter(|row| every || says_something(row)) {
+            for row in rows.iter().filter(|row| every || row.says_something()) {
                 write_json(&row.to_value(), &mut text);
                 text.push(b'\n');
             }
             Ok::<_, PyErr>(text)
         })?;
         Ok(PyBytes::new(py, &text))
-    }
-
-    /// Forgets the rows that are complete.
-    #[pyo3(signature = ())]
-    fn drop_rows(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| {
-            self.lock()?.take_rows();
-            Ok(())
-        })
     }
 
     /// Counts so far: sessions, calls, events, saved, noted_sessions, touched_sessions, stopped_sessions, and `by_reason`:
@@ -115,8 +106,4 @@ impl Replay {
         dict.set_item("by_reason", by_reason.collect::<Vec<_>>())?;
         Ok(dict)
     }
-}
-
-fn says_something(row: &CoreRow) -> bool {
-    row.verdict.action != Action::Allow || row.verdict.would.is_some() || !row.notes.is_empty() || row.stopped
 }

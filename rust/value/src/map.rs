@@ -76,6 +76,12 @@ impl Map {
         self.entries.iter().map(|(key, value)| (key, value))
     }
 
+    /// The entries themselves, in the order in which they came.
+    #[must_use]
+    pub fn into_entries(self) -> Vec<(Text, Value)> {
+        self.entries
+    }
+
     /// How many entries there are.
     #[must_use]
     pub fn len(&self) -> usize {
