@@ -19,6 +19,8 @@ VERBS: Final = {
     "demo": "judge a recorded looping run and tell what was stopped, and why",
     "init": "write a starter folder: a policy, its tools, tests of it",
     "check": "find every fault in policies, manifests and tests",
+    "test": "run policy tests: recorded and written runs, and what the policy has to make of them",
+    "replay": "judge recorded runs under a policy: what it would have noted, refused, stopped",
     "schema": "print the JSON Schema of a kind of documents",
 }
 

@@ -24,13 +24,13 @@ def check(loaded: Loaded) -> list[Diagnostic]:
     where faults show that no layer has alone.
     """
     diagnostics = list(loaded.diagnostics)
-    policies: list[_Whole] = []
+    policies: list[Whole] = []
     for document in loaded.documents:
         if document.kind == "GuardPolicy":
-            policies.append(_Whole(resolve(loaded, document), None))
+            policies.append(Whole(resolve(loaded, document), None))
         elif document.kind in REFERRING:
             diagnostics += _references(loaded, document)
-            if document.kind == "GuardTest" and (of_test := _of_test(loaded, document)) is not None:
+            if document.kind == "GuardTest" and (of_test := policy_of_test(loaded, document)) is not None:
                 policies.append(of_test)
     broken = {found.file for found in loaded.diagnostics if found.severity == "error"}
     faulty: list[Document] = []
@@ -48,7 +48,7 @@ def check(loaded: Loaded) -> list[Diagnostic]:
     return _first_of_each_file(ordered(diagnostics))
 
 
-class _Whole(NamedTuple):
+class Whole(NamedTuple):
     """A policy with all its layers, and the manifests that it is judged with, if they are not its own."""
 
     resolved: Resolved
@@ -74,7 +74,7 @@ def _alone(document: Document) -> list[Diagnostic]:
     return located(document.positions, _core.validate(str(document.data["kind"]), document.data))
 
 
-def _of_test(loaded: Loaded, document: Document) -> _Whole | None:
+def policy_of_test(loaded: Loaded, document: Document) -> Whole | None:
     """The policy of a test with the manifests of the test, as far as all of them are there."""
     spec = document.data.get("spec")
     if not isinstance(spec, dict):
@@ -88,14 +88,14 @@ def _of_test(loaded: Loaded, document: Document) -> _Whole | None:
             return None
         resolved = resolve(loaded, named)
     if names is None:
-        return _Whole(resolved, None)
+        return Whole(resolved, None)
     manifests: list[Manifest] = []
     for at, manifest in enumerate(names if isinstance(names, list) else []):
         if isinstance(manifest, dict):
             manifests.append(Manifest("", document, ("spec", "manifests", at)))
         elif isinstance(manifest, str) and (found := loaded.find("ToolManifest", manifest)) is not None:
             manifests.append(Manifest(manifest, found, ("spec",)))
-    return _Whole(resolved, manifests)
+    return Whole(resolved, manifests)
 
 
 def _references(loaded: Loaded, document: Document) -> list[Diagnostic]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import callgate._core as _core
 
 from .check import check
-from .compile import compile_policy
+from .compile import Manifest, compile_policy
 from .diagnostics import Diagnostic, ordered
 from .load import Document, Loaded, load
 from .resolve import Resolved, resolve
@@ -29,13 +29,18 @@ class Opened(NamedTuple):
 
 
 def open_policy(
-    where: str | os.PathLike[str], *, name: str | None = None, packs: Sequence[Path] | None = None
+    where: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    manifests: Sequence[str | os.PathLike[str]] = (),
+    packs: Sequence[Path] | None = None,
 ) -> Opened:
     """Load, check, resolve and compile a policy.
 
     Args:
         where: a file or folder with policies and manifests; or, where no such path exists, the name of a shipped pack.
         name: which policy, where there are several; None for the only one.
+        manifests: files and folders with manifests that are in force beside the policy's own.
         packs: folders with a folder for each pack; None for the packs that ship with callgate.
 
     Returns:
@@ -47,7 +52,7 @@ def open_policy(
     """
     path = os.fspath(where)
     there = Path(path).exists()
-    loaded = load([path] if there else [], packs=packs)
+    loaded = load([*([path] if there else []), *manifests], packs=packs)
     document = _document(loaded, path, name, there)
     diagnostics = check(loaded)
     if document is None:
@@ -55,7 +60,10 @@ def open_policy(
             diagnostics.append(_not_found(loaded, path, name, there))
         return Opened(None, None, diagnostics, loaded)
     resolved = resolve(loaded, document)
-    compiled, found = compile_policy(resolved)
+    further = [document for document in loaded.of_kind("ToolManifest") if document.name and manifests]
+    beside = {document.name or "": document for document in further}
+    in_force = [Manifest(name, document) for name, document in {**beside, **resolved.manifests}.items()]
+    compiled, found = compile_policy(resolved, in_force)
     diagnostics = ordered([*diagnostics, *found])
     return Opened(None if _has_error(diagnostics) else compiled, resolved, diagnostics, loaded)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from callgate.policy.diagnostics import Span
+from callgate.policy.diagnostics import Diagnostic, Span
 
 from .findings import Findings
 
@@ -19,24 +19,25 @@ def render(findings: Findings, color: bool = False) -> str:
         "files": findings.files,
         "errors": findings.errors,
         "warnings": findings.warnings,
-        "diagnostics": [
-            {
-                "code": diagnostic.code,
-                "severity": diagnostic.severity,
-                "message": diagnostic.message,
-                "file": diagnostic.file,
-                "span": _span(diagnostic.span),
-                "pointer": diagnostic.pointer,
-                "hint": diagnostic.hint,
-                "related": [
-                    {"message": place.message, "file": place.file, "span": _span(place.span)}
-                    for place in diagnostic.related
-                ],
-            }
-            for diagnostic in findings.diagnostics
-        ],
+        "diagnostics": [plain(diagnostic) for diagnostic in findings.diagnostics],
     }
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+def plain(diagnostic: Diagnostic) -> dict[str, Any]:
+    """One diagnostic as plain data."""
+    return {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity,
+        "message": diagnostic.message,
+        "file": diagnostic.file,
+        "span": _span(diagnostic.span),
+        "pointer": diagnostic.pointer,
+        "hint": diagnostic.hint,
+        "related": [
+            {"message": place.message, "file": place.file, "span": _span(place.span)} for place in diagnostic.related
+        ],
+    }
 
 
 def _span(span: Span | None) -> dict[str, Any] | None:

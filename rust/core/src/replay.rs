@@ -495,7 +495,6 @@ impl Row {
             ("grade", optional(assessed.map(|it| it.grade.name()))),
             ("class", optional(class.map(ErrorClass::name))),
             ("gaps", Value::List(gaps.collect())),
-            ("gain", assessed.map_or(Value::Null, |it| Value::Int(i64::from(it.gain)))),
             ("next", optional(assessed.map(|it| it.next.name()))),
             ("stop", stop),
             ("spent", map(spent.into_iter().map(|(name, used)| (name, Value::Float(used))).collect())),

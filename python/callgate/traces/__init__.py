@@ -1,0 +1,1 @@
+"""Recorded runs: reading trace files as streams, and judging them under a policy."""

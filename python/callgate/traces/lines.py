@@ -1,0 +1,111 @@
+"""Trace files as chunks of whole lines, plain or compressed, in memory that a chunk and the longest line bound."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Final, NamedTuple, cast
+
+CHUNK: Final = 1 << 20
+"""Bytes, uncompressed, that are read at once."""
+LONGEST_LINE: Final = 64 << 20
+"""Bytes of one line; the core reads no longer text either."""
+_GZIP: Final = b"\x1f\x8b"
+
+
+class TraceError(Exception):
+    """A trace file that cannot be read, or not to its end; the text says why, without the file's name."""
+
+
+class Chunk(NamedTuple):
+    """Some whole lines.
+
+    `first` is the number of the first one, from 1; `read` how many bytes of the file were read up to here, as it lies
+    on the disk. Of a line that is too long there is an empty one in its place, and its number stands in `too_long`.
+    """
+
+    lines: bytes
+    first: int
+    read: int
+    too_long: tuple[int, ...] = ()
+
+
+def refuse_unreadable(path: Path) -> None:
+    """Look whether a trace can be opened at all.
+
+    Raises:
+        TraceError: it is not there, no file, or not for us to read.
+    """
+    if path.is_dir():
+        raise TraceError("this is a folder: name the trace files in it")
+    try:
+        with path.open("rb") as file:
+            head = file.read(2)
+    except OSError as error:
+        raise TraceError(_why(error)) from None
+    if path.suffix == ".gz" and head != _GZIP:
+        raise TraceError("the file is empty" if not head else "the name ends with `.gz`, but this is no gzip file")
+
+
+def chunks(path: Path, *, size: int = CHUNK, longest: int = LONGEST_LINE) -> Iterator[Chunk]:
+    """Read a trace file.
+
+    Args:
+        path: JSON lines, compressed with gzip or not; the file itself tells which.
+        size: bytes that are read at once.
+        longest: bytes of the longest line; longer ones are left out and told.
+
+    Yields:
+        The lines in their order; the last one may lack its line break.
+
+    Raises:
+        TraceError: the file cannot be read, or breaks off; all that could be read was yielded before.
+    """
+    try:
+        with path.open("rb") as file:
+            compressed = file.peek(2)[:2] == _GZIP
+            stream = cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb") if compressed else file)
+            yield from _whole_lines(stream, file, size, longest)
+    except EOFError:
+        raise TraceError("the file is cut off: its gzip stream has no end") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise TraceError(f"the gzip stream is broken: {str(error).lower()}") from None
+    except OSError as error:
+        raise TraceError(_why(error)) from None
+
+
+def _whole_lines(stream: IO[bytes], file: IO[bytes], size: int, longest: int) -> Iterator[Chunk]:
+    rest: list[bytes] = []  # the beginning of a line whose end has not come yet
+    held, number, dropping = 0, 1, False
+    broken: BaseException | None = None
+    while True:
+        try:
+            data = stream.read(size)
+        except (EOFError, OSError, zlib.error) as error:
+            broken, data = error, b""
+        if not data:
+            break
+        end = data.rfind(b"\n") + 1
+        if end == 0:
+            held += len(data)
+            dropping = dropping or held > longest
+            rest = [] if dropping else [*rest, data]
+            continue
+        lines, first = b"".join([*rest, data[:end]]), number
+        if dropping:
+            lines = data[data.find(b"\n") : end]
+        yield Chunk(lines, first, file.tell(), (first,) if dropping else ())
+        number += lines.count(b"\n")
+        rest, held, dropping = [data[end:]], len(data) - end, False
+    if dropping or any(rest):
+        yield Chunk(b"".join(rest), number, file.tell(), (number,) if dropping else ())
+    if broken is not None:
+        raise broken
+
+
+def _why(error: OSError) -> str:
+    reason = os.strerror(error.errno) if error.errno is not None else str(error)
+    return f"cannot read the file: {reason.lower()}"
