@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 from typing import TYPE_CHECKING, Any
@@ -86,7 +87,10 @@ class Gate:
         try:
             body: Any = json.loads(snapshot)
             text, elapsed, wall = body["state"], float(body["elapsed"]), float(body["wall"])
-        except (ValueError, TypeError, KeyError) as error:
+            # times that are no numbers would switch every budget by time off
+            if not isinstance(text, str) or not (math.isfinite(elapsed) and math.isfinite(wall)) or elapsed < 0.0:
+                raise ValueError("its state or times are none")
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise SnapshotError(f"this is no snapshot of a task: {error}") from None
         state = TaskState.resume(self.policy, text, any_policy=any_policy)
         with self._lock:

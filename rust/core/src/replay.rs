@@ -78,7 +78,9 @@ struct Track {
     agent: Arc<str>,
     last_seq: Option<i64>,
     records: i64,
-    /// The round whose records are being gathered.
+    /// A round is open in the task.
+    is_open: bool,
+    /// The round whose records are being gathered, where it has a number.
     round: Option<i64>,
     /// Gathered, not yet admitted.
     pending: Vec<Pending>,
@@ -95,6 +97,7 @@ impl Track {
             agent,
             last_seq: None,
             records: 0,
+            is_open: false,
             round: None,
             pending: Vec::new(),
             rows: Vec::new(),
@@ -266,6 +269,7 @@ impl Replay {
                 self.ids = self.ids.saturating_add(1);
                 let id: Arc<str> = format!("record-{}", self.ids).into();
                 if let Some(track) = open.tracks.get_mut(&session) {
+                    track.is_open = true;
                     track.agent = agent;
                     track.round = round;
                     track.pending.push(Pending { seq, id, task, time, duration, call: *call });
@@ -357,7 +361,8 @@ impl Replay {
     /// Judges what was gathered, ends the round, and gives its rows their notes.
     fn settle(&mut self, open: &mut Open, session: &Arc<str>) {
         self.judge(open, session);
-        let Some(track) = open.tracks.get_mut(session) else { return };
+        let Some(track) = open.tracks.get_mut(session).filter(|track| track.is_open) else { return };
+        track.is_open = false;
         let before = open.task.stopped().is_some();
         open.task.end_round(&self.policy, &track.agent);
         let notes = open.task.drain_remarks(&self.policy);

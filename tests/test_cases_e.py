@@ -1,0 +1,113 @@
+"""Cases that need a harness: budgets of nothing, batches over the limit, a task that goes on in a new process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callgate import Gate, PolicyError, Task
+
+POLICY = """\
+apiVersion: callgate/v1
+kind: GuardPolicy
+metadata: {name: p}
+spec:
+  undeclared_tools: allow
+  extends: [default]
+"""
+
+
+def gate(folder: Path, spec: str) -> Gate:
+    (folder / "policy.yaml").write_text(POLICY + spec)
+    return Gate.load(folder)
+
+
+def run(task: Task, tool: str, arguments: dict[str, Any], call_id: str, result: object) -> tuple[str, tuple[str, ...]]:
+    verdict = task.admit(tool, arguments, call_id=call_id)
+    if verdict.allowed:
+        task.observe(call_id, result=result)
+    return verdict.action, verdict.reasons
+
+
+class TestE03:
+    def test_a_budget_of_nothing_refuses_the_first_call(self, tmp_path: Path) -> None:
+        task = gate(tmp_path, "  budgets: {tool_calls: 0}\n").task("t")
+        assert run(task, "get", {}, "c1", 1) == ("refuse", ("budget_tool_calls",))
+        assert task.spent["tool_calls"] == 0
+
+    @pytest.mark.parametrize("limit", ["-1", "none", "null2", "1.5"])
+    def test_what_is_no_limit_is_rejected_at_load(self, tmp_path: Path, limit: str) -> None:
+        with pytest.raises(PolicyError) as caught:
+            gate(tmp_path, f"  budgets: {{tool_calls: {limit}}}\n")
+        [found] = caught.value.diagnostics
+        assert found.span is not None
+        assert (found.span.line, found.span.column, found.pointer) == (7, 25, "/spec/budgets/tool_calls")
+
+    def test_no_limit_has_to_be_written_out(self, tmp_path: Path) -> None:
+        policy = POLICY.replace("  extends: [default]\n", "  budgets: {steps: 9}\n  time: {task: 1h}\n")
+        (tmp_path / "policy.yaml").write_text(policy)
+        with pytest.raises(PolicyError, match="tokens"):
+            Gate.load(tmp_path)
+        (tmp_path / "policy.yaml").write_text(policy.replace("9}", "9, tokens: {limit: unlimited, reason: free}}"))
+        assert run(Gate.load(tmp_path).task("t"), "get", {}, "c1", 1) == ("allow", ())
+
+
+class TestE06:
+    BATCH = tuple({"tool": "get", "arguments": {"n": n}, "call_id": f"b{n}"} for n in range(4))
+
+    def batch(self, folder: Path, mode: str) -> tuple[Task, list[tuple[str, str, tuple[str, ...]]]]:
+        task = gate(folder, f"  budgets: {{tool_calls: 6, notes_at: [], batch: {mode}}}\n").task("t")
+        for n in range(5):
+            assert run(task, "get", {"before": n}, f"c{n}", n) == ("allow", ())
+        verdicts = task.admit_all(self.BATCH)
+        return task, [(verdict.call_id, verdict.action, verdict.reasons) for verdict in verdicts]
+
+    def test_a_prefix_runs_and_every_id_has_one_answer(self, tmp_path: Path) -> None:
+        task, answers = self.batch(tmp_path, "admit_prefix")
+        over = ("refuse", ("budget_tool_calls",))
+        assert answers == [("b0", "allow", ()), *((call_id, *over) for call_id in ("b1", "b2", "b3"))]
+        assert task.spent["tool_calls"] == 6
+
+    def test_all_or_nothing_takes_nothing(self, tmp_path: Path) -> None:
+        task, answers = self.batch(tmp_path, "all_or_nothing")
+        assert answers == [(f"b{n}", "refuse", ("budget_tool_calls",)) for n in range(4)]
+        assert task.spent["tool_calls"] == 5
+        assert run(task, "get", {"after": 1}, "c9", 1) == ("allow", ())
+
+    def test_what_never_ran_is_given_back(self, tmp_path: Path) -> None:
+        task, _ = self.batch(tmp_path, "admit_prefix")
+        task.abandon("b0")
+        assert task.spent["tool_calls"] == 5
+
+
+class TestE08:
+    """Three equal calls, a snapshot, a new process: the guard remembers."""
+
+    CODE = """\
+import sys
+from callgate import Gate
+task = Gate.load(sys.argv[1]).resume(sys.stdin.read())
+print(task.admit("get", {"id": 1}).action)
+task.user_turn(by="human")
+print(task.admit("get", {"id": 1}, call_id="again").action)
+print(*(task.admit("pay", {"id": 1}).reasons))
+"""
+
+    def test_a_resumed_task_refuses_until_a_person_speaks_and_never_repeats_an_effect(self, tmp_path: Path) -> None:
+        (tmp_path / "tools.yaml").write_text(
+            "apiVersion: callgate/v1\nkind: ToolManifest\nmetadata: {name: t}\n"
+            "spec: {tools: {get: {effect: read}, pay: {effect: external, idempotent: false}}}\n"
+        )
+        task = gate(tmp_path, "").task("t")
+        assert run(task, "pay", {"id": 1}, "p", "paid") == ("allow", ())
+        for n in range(3):
+            assert run(task, "get", {"id": 1}, f"c{n}", "same") == ("allow", ())
+        done = subprocess.run(
+            [sys.executable, "-c", self.CODE, str(tmp_path)],
+            input=task.snapshot(), capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert done.stdout.splitlines() == ["refuse", "allow", "duplicate_effect"]

@@ -1,0 +1,117 @@
+"""Snapshots: a task that was saved and resumed decides as if nothing had happened, and a broken snapshot is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callgate import Gate, SnapshotError, Task
+from callgate.testing import FakeClock
+
+CLOCK = FakeClock()
+GATE = Gate.load("default", clock=CLOCK)
+TOOLS = ("search", "edit", "shell")
+
+# Snapshots differ in length, since their keys are random: a place is a share of it.
+MOST = 100_000
+PLACES = st.integers(0, MOST - 1)
+
+Move = tuple[str, int, int]
+MOVES = st.one_of(
+    st.tuples(st.sampled_from(TOOLS), st.integers(0, 2), st.integers(0, 2)),
+    st.tuples(st.just("fail"), st.integers(0, 2), st.integers(0, 1)),
+    st.tuples(st.sampled_from(["user_turn", "compaction", "usage"]), st.just(0), st.just(0)),
+)
+
+
+def play(task: Task, move: Move, at: int) -> Any:
+    """One move, and all that was said to it."""
+    kind, argument, result = move
+    now = float(at)
+    if kind == "user_turn":
+        return task.user_turn(by="human", now=now)
+    if kind == "compaction":
+        return task.compaction(now=now)
+    if kind == "usage":
+        return task.usage(tokens=10, cost=0.1, now=now)
+    tool = "shell" if kind == "fail" else kind
+    verdict = task.admit(tool, {"q": argument}, call_id=f"c{at}", now=now)
+    said: list[Any] = [verdict.action, verdict.reasons, [(note.reason, note.message) for note in verdict.notes]]
+    if verdict.allowed:
+        told: dict[str, Any] = {"error": {"type": "tool_error", "message": f"no {result}"}} if kind == "fail" else {}
+        assessment = task.observe(f"c{at}", **(told or {"result": {"r": result}}), now=now)
+        said += [assessment.grade, assessment.next, [(note.reason, note.message) for note in assessment.notes]]
+    return said
+
+
+@given(st.lists(MOVES, min_size=1, max_size=40), st.data())
+def test_a_run_with_a_snapshot_in_its_middle_is_judged_like_one_without(moves: list[Move], data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(moves)), label="cut")
+    whole, parted = GATE.task("t"), GATE.task("t")
+    for at, move in enumerate(moves):
+        if at == cut:
+            parted = Gate.load("default", clock=CLOCK).resume(parted.snapshot())
+        assert play(parted, move, at) == play(whole, move, at), (at, cut)
+    assert parted.report() == whole.report()
+
+
+class TestRefused:
+    @staticmethod
+    def snapshot() -> str:
+        task = GATE.task("t")
+        for at in range(3):
+            play(task, ("shell", 0, 0), at)
+        return task.snapshot()
+
+    def test_a_second_resume_of_one_snapshot_in_one_gate(self) -> None:
+        gate, saved = Gate.load("default", clock=CLOCK), self.snapshot()
+        first = gate.resume(saved)
+        with pytest.raises(SnapshotError, match="was resumed already"):
+            gate.resume(saved)
+        # what the first one goes on to save is another generation
+        assert gate.resume(first.snapshot()).spent == first.spent
+
+    @given(st.data())
+    def test_a_snapshot_that_was_cut_off(self, data: st.DataObject) -> None:
+        saved = self.snapshot()
+        cut = data.draw(PLACES) * len(saved) // MOST
+        with pytest.raises(SnapshotError):
+            Gate.load("default").resume(saved[:cut])
+
+    @given(st.data())
+    def test_a_garbled_snapshot_is_refused_or_read_and_never_breaks_the_gate(self, data: st.DataObject) -> None:
+        saved = self.snapshot()
+        at = data.draw(PLACES) * len(saved) // MOST
+        char = data.draw(st.characters(codec="utf-8"))
+        try:
+            task = Gate.load("default").resume(saved[:at] + char + saved[at + 1 :])
+        except SnapshotError:
+            return
+        assert task.admit("shell", {"q": 0}).action in ("allow", "refuse", "stop")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "null",
+            "[]",
+            "{}",
+            "1",
+            '{"state": 1, "elapsed": 0, "wall": 0}',
+            '{"state": "{}", "elapsed": 0, "wall": 0}',
+        ],
+    )
+    def test_what_is_no_snapshot(self, text: str) -> None:
+        with pytest.raises(SnapshotError):
+            GATE.resume(text)
+
+    @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999", "-1", "null", '"x"', "[]"])
+    def test_times_that_are_none(self, value: str) -> None:
+        body = json.loads(self.snapshot())
+        text = json.dumps({**body, "elapsed": "HERE"}).replace('"HERE"', value)
+        with pytest.raises(SnapshotError):
+            Gate.load("default").resume(text)
