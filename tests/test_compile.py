@@ -101,6 +101,89 @@ def test_parameters_that_are_no_schema_are_refused() -> None:
     assert told(policy(), declared) == [("CG422", "error", 0, "spec/tools/t/parameters")]
 
 
+ORDER: dict[str, Any] = {
+    "effect": "external",
+    "parameters": {"type": "object", "required": ["order_ref"], "properties": {"order_ref": {"type": "string"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("tool", "code", "where"),
+    [
+        ({"idempotency": {"key": "[args.order_rf]"}}, "CG308", "idempotency/key"),
+        # what differs from one attempt to the next makes no key
+        ({"idempotency": {"key": "[args.order_ref, call.id]"}}, "CG305", "idempotency/key"),
+        ({"idempotency": {"key": "[args.order_ref, string(now)]"}}, "CG305", "idempotency/key"),
+        ({"verify": {"tool": "t", "arguments": {"ref": "result.ref"}}}, "CG307", "verify/arguments/ref"),
+        ({"verify": {"tool": "t", "landed_when": "size(result)"}}, "CG311", "verify/landed_when"),
+        ({"verify": {"tool": "t", "absent_when": "!result.found && reslt.settled"}}, "CG305", "verify/absent_when"),
+        ({"idempotency": {"key": '[task.id, "t", args.order_ref, string(task.confirmation)]'}}, None, ""),
+        ({"verify": {"tool": "t", "arguments": {"ref": "args.order_ref"}, "landed_when": "result.found"}}, None, ""),
+    ],
+)
+def test_expressions_about_effects_are_checked_before_anything_acts_upon_them(
+    tool: dict[str, Any], code: str | None, where: str
+) -> None:
+    found = [fault for fault in told(policy(), manifest(t={**ORDER, **tool})) if fault[0] != "CG901"]
+    assert found == ([] if code is None else [(code, "error", 0, f"spec/tools/t/{where}")])
+
+
+@pytest.mark.parametrize(
+    ("edge", "code", "where"),
+    [
+        ({"when": '"unit_price" in gap'}, "CG305", "when"),
+        ({"when": "size(records)"}, "CG311", "when"),
+        ({"arguments": {"supplier": "args.order_rf"}}, "CG308", "arguments/supplier"),
+        ({"kind": "provider", "when": 'provider.breaker == "opened"'}, "CG312", "when"),
+        ({"when": '"unit_price" in gaps', "arguments": {"supplier": "records[0].supplier"}}, None, ""),
+        ({"kind": "provider", "when": 'provider.breaker == "open"'}, None, ""),
+    ],
+)
+def test_expressions_of_edges_are_checked_before_anything_acts_upon_them(
+    edge: dict[str, Any], code: str | None, where: str
+) -> None:
+    document = policy(fallback={"edges": [{"from": "t", "to": "u", **edge}]})
+    found = [fault for fault in told(document, manifest(t=ORDER)) if fault[0] != "CG901"]
+    assert found == ([] if code is None else [(code, "error", -1, f"spec/fallback/edges/0/{where}")])
+
+
+@pytest.mark.parametrize(
+    ("invariant", "code", "where"),
+    [
+        ({"assume": 'call.tol == "pay"', "assert": "true"}, "CG308", "assume"),
+        ({"assume": 'task.calls("pay")', "assert": "true"}, "CG311", "assume"),
+        ({"assert": 'verdict.action in ["refuse", "stopp"]'}, "CG312", "assert"),
+        ({"assert": "result.ok"}, "CG307", "assert"),
+        (
+            {
+                "assume": 'call.tool == "create_order" && task.calls("create_order") >= 2',
+                "assert": 'verdict.action in ["refuse", "stop"] && "denied" in verdict.reasons',
+            },
+            None,
+            "",
+        ),
+    ],
+)
+def test_invariants_are_checked_with_the_policy(invariant: dict[str, Any], code: str | None, where: str) -> None:
+    document = {**policy(), "verification": {"invariants": [{"id": "i", **invariant}]}}
+    found = told(document)
+    assert found == ([] if code is None else [(code, "error", -1, f"verification/invariants/0/{where}")])
+
+
+def test_parameters_have_the_types_of_their_schemas_and_need_a_default_for_now() -> None:
+    parameters = {"ceiling": {"type": "number", "default": 5}, "region": {"type": "string"}}
+    rules = [
+        {"id": "a", "when": "args.amount > params.ceiling", "action": "note"},
+        {"id": "b", "when": "params.ceilng > 1", "action": "note"},
+        {"id": "c", "when": 'params.ceiling == "5"', "action": "note"},
+    ]
+    assert told(policy(parameters=parameters, rules=rules)) == [
+        ("CG308", "error", -1, "spec/rules/1/when"),
+        ("CG312", "error", -1, "spec/rules/2/when"),
+        ("CG901", "error", -1, "spec/parameters/region"),
+    ]
+
+
 def test_a_name_that_no_manifest_has_is_a_warning() -> None:
     document = policy(
         budgets={"calls_per_tool": {"serch": 3}},

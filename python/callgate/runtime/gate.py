@@ -6,6 +6,7 @@ import json
 import math
 import os
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from callgate._core import CompiledPolicy, SnapshotError, TaskState
@@ -63,14 +64,48 @@ class Gate:
             raise PolicyError(diagnostics)
         return cls(compiled, warnings=tuple(diagnostics), clock=clock)
 
-    def task(self, task_id: str, *, agent: str = "root") -> Task:
+    def task(
+        self,
+        task_id: str,
+        *,
+        agent: str = "root",
+        trace_id: str | None = None,
+        conversation_id: str | None = None,
+        tenant: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> Task:
         """Begin a task.
 
         Args:
             task_id: the job's id, as it shall stand in logs.
             agent: the name of the agent that begins it.
+            trace_id: the trace that it is a part of.
+            conversation_id: the conversation that it belongs to.
+            tenant: whom it is done for.
+            labels: marks of the host's own.
+            context: what the host knows and expressions may read as `task.context`: JSON-like, at most 64 deep. It is
+                copied, and kept in snapshots.
+
+        Raises:
+            ArgumentError: `context` is not JSON-like; `path` says where.
+
+        Example:
+            >>> task = Gate.load("default").task("order-4711", tenant="acme", context={"region": "eu"})
+            >>> task.report()["tenant"]
+            'acme'
         """
-        state = TaskState(self.policy, task_id, os.urandom(16), 0.0)
+        state = TaskState(
+            self.policy,
+            task_id,
+            os.urandom(16),
+            0.0,
+            context=None if context is None else dict(context),
+            trace_id=trace_id,
+            conversation_id=conversation_id,
+            tenant=tenant,
+            labels=None if labels is None else dict(labels),
+        )
         return Task(self, state, agent, self.clock.monotonic())
 
     def resume(self, snapshot: str, *, agent: str = "root", any_policy: bool = False) -> Task:

@@ -237,10 +237,18 @@ class Task:
         return json.dumps(body)
 
     def report(self) -> dict[str, Any]:
-        """How the task stands, as data: status, stop with its exit decision, what was used."""
+        """How the task stands, as data: what the host said of it, status, stop with its exit decision, what was used.
+
+        The host's `context` is left out: it may hold what no report should.
+        """
         stop = self._state.stop
+        about = self._state.about
         return {
             "task": self.id,
+            "trace_id": about["trace_id"],
+            "conversation_id": about["conversation_id"],
+            "tenant": about["tenant"],
+            "labels": about["labels"],
             "policy": {"name": self._gate.policy.name, "digest": self._gate.policy.digest},
             "status": "running" if stop is None else "incomplete",
             "stop": None

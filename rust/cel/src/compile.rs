@@ -113,7 +113,7 @@ const FOLDING: (u64, u64) = (2_000, 16 * 1024);
 /// The nodes of a tree that has no mistakes.
 pub(crate) fn compile(ast: &Ast, checked: &mut Checked, env: &Env, limits: &Limits) -> Nodes {
     let mut out = Nodes { nodes: Vec::with_capacity(ast.len()), spans: Vec::with_capacity(ast.len()), root: ast.root };
-    let names: Vec<&str> = env.variable_names().collect();
+    let names = Names { variables: env.variable_names().collect(), functions: env.function_names().collect() };
     for at in 0..ast.len() {
         let id = Id::try_from(at).unwrap_or(Id::MAX);
         let node = lower(ast, checked, &names, id);
@@ -128,12 +128,26 @@ pub(crate) fn compile(ast: &Ast, checked: &mut Checked, env: &Env, limits: &Limi
     out
 }
 
-fn lower(ast: &Ast, checked: &mut Checked, names: &[&str], id: Id) -> Node {
+/// What hosts are asked for, by slot and by number.
+struct Names<'e> {
+    variables: Vec<&'e str>,
+    functions: Vec<&'e str>,
+}
+
+impl Names<'_> {
+    fn variable(&self, slot: usize) -> Box<str> {
+        self.variables.get(slot).copied().unwrap_or_default().into()
+    }
+
+    fn function(&self, number: usize) -> Box<str> {
+        self.functions.get(number).copied().unwrap_or_default().into()
+    }
+}
+
+fn lower(ast: &Ast, checked: &mut Checked, names: &Names<'_>, id: Id) -> Node {
     let resolved = checked.resolved(id);
     match (ast.expr(id), resolved) {
-        (_, Resolved::Variable(slot)) => {
-            Node::Variable { slot, name: names.get(slot).copied().unwrap_or_default().into() }
-        }
+        (_, Resolved::Variable(slot)) => Node::Variable { slot, name: names.variable(slot) },
         (_, Resolved::Local(number)) => Node::Local(number),
         (_, Resolved::TypeName(name)) => Node::Const(Val::Type(name)),
         (Expr::Literal(literal), _) => Node::Const(literal_value(literal)),
@@ -165,7 +179,7 @@ fn lower(ast: &Ast, checked: &mut Checked, names: &[&str], id: Id) -> Node {
                 Resolved::Builtin { func, bare: false } => Node::Call { func, args: with_target() },
                 Resolved::Host { function, bare: alone } => {
                     let args = if alone { bare() } else { with_target() };
-                    Node::Host { function, name: name.text.clone(), args }
+                    Node::Host { function, name: names.function(function), args }
                 }
                 _ => Node::UnboundCall(name.text.clone()),
             }
@@ -199,13 +213,13 @@ fn lower(ast: &Ast, checked: &mut Checked, names: &[&str], id: Id) -> Node {
 }
 
 /// `variable.field.field` or `local.field.field` as one node.
-fn path(ast: &Ast, checked: &Checked, names: &[&str], id: Id) -> Option<Node> {
+fn path(ast: &Ast, checked: &Checked, names: &Names<'_>, id: Id) -> Option<Node> {
     let mut fields = Vec::new();
     let mut at = id;
     loop {
         if let Resolved::Variable(slot) = checked.resolved(at) {
             fields.reverse();
-            let name = names.get(slot).copied().unwrap_or_default().into();
+            let name = names.variable(slot);
             return Some(Node::Path { slot, name, fields: fields.into() });
         }
         if let Resolved::Local(local) = checked.resolved(at) {

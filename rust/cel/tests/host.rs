@@ -35,7 +35,7 @@ impl Activation for Host {
 
     fn call(&self, function: usize, name: &str, args: &[Val<'_>]) -> Result<Val<'_>, String> {
         match (function, name, args) {
-            (0, "calls", [Val::Str(tool)]) => Ok(Val::Int(i64::try_from(tool.len()).unwrap())),
+            (0, "task.calls", [Val::Str(tool)]) => Ok(Val::Int(i64::try_from(tool.len()).unwrap())),
             (1, "shout", [Val::Str(text)]) => Ok(text.to_uppercase().into()),
             _ => Err(format!("`{name}` is out of order")),
         }

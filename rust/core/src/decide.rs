@@ -440,6 +440,7 @@ impl Task {
     pub fn approve(&mut self, policy: &Policy, call_id: &str, now: Option<f64>) -> Result<Verdict, String> {
         self.clock(now);
         let Some((id, call)) = self.asked.remove_entry(call_id) else { return Err(call_id.to_owned()) };
+        self.confirmation = self.confirmation.saturating_add(1);
         self.denied.lift(&call);
         self.incidents.close(&IncidentKey::TaskCall { call: call.loose });
         let session = call.session;
@@ -518,7 +519,8 @@ fn is_budget(reason: Reason) -> bool {
 }
 
 fn policy_error(policy: &Policy, call: &Call, rule: &Arc<str>, source: &str, error: &EvaluationError) -> Finding {
-    let mut finding = Finding::refuse(Reason::PolicyError, vec![("rule", Value::from(&**rule))]);
+    let evidence = vec![("rule", Value::from(&**rule)), ("kind", Value::from(error.kind()))];
+    let mut finding = Finding::refuse(Reason::PolicyError, evidence);
     finding.message = Some(format!("`{source}`: {error}"));
     if policy.on_error_allow_reads && call.is_read() {
         finding.action = Action::Allow;

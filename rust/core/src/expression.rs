@@ -1,5 +1,6 @@
 //! Expressions of a policy: plain field paths, which need no evaluator, and CEL for everything else.
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use callgate_cel::{Activation, Env, ErrorKind, EvalError, Fuel, Limits, Program, Type, Val};
@@ -29,8 +30,21 @@ pub enum EvaluationError {
     NoField(String),
     /// The value is of another type than is wanted here.
     WrongType(&'static str),
-    /// The evaluation failed, or hit a bound.
-    Failed(String),
+    /// The evaluation failed, or hit a bound: then the kind is a limit's.
+    Failed(ErrorKind, String),
+}
+
+impl EvaluationError {
+    /// Its kind as logs and evidence name it, `no_such_field`; a bound that was hit has a kind of its own, `out_of_fuel`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NoVariable(_) => ErrorKind::NoSuchVariable.as_str(),
+            Self::NoField(_) => ErrorKind::NoSuchField.as_str(),
+            Self::WrongType(_) => ErrorKind::WrongResult.as_str(),
+            Self::Failed(kind, _) => kind.as_str(),
+        }
+    }
 }
 
 impl std::fmt::Display for EvaluationError {
@@ -38,7 +52,7 @@ impl std::fmt::Display for EvaluationError {
         match self {
             Self::NoVariable(name) => write!(f, "`{name}` has no value here"),
             Self::WrongType(wanted) => write!(f, "the value is no {wanted}"),
-            Self::NoField(why) | Self::Failed(why) => f.write_str(why),
+            Self::NoField(why) | Self::Failed(_, why) => f.write_str(why),
         }
     }
 }
@@ -47,7 +61,7 @@ impl From<EvalError> for EvaluationError {
     fn from(error: EvalError) -> Self {
         match error.kind {
             ErrorKind::NoSuchField => Self::NoField(error.message),
-            _ => Self::Failed(error.message),
+            kind => Self::Failed(kind, error.message),
         }
     }
 }
@@ -70,7 +84,15 @@ pub trait Scope {
         let _ = arguments;
         Err(format!("the host has no function `{name}`"))
     }
+
+    /// Steps that all expressions of this decision together may still burn, where they share an allowance.
+    fn allowance(&self) -> Option<&Cell<u64>> {
+        None
+    }
 }
+
+/// Steps of all expressions of one decision together.
+pub(crate) const STEPS_OF_A_DECISION: u64 = 1_000_000;
 
 /// Variables that a field path may start from: those that every scope has as data.
 const DATA: &[&str] = &["args", "result", "error", "hints", "params", "constants"];
@@ -121,10 +143,8 @@ impl Expression {
         match &self.way {
             Way::Path { root, fields } => self.follow(scope, root, fields).map(Cow::Borrowed),
             Way::Program(program) => {
-                let mut fuel = Fuel::new(&Limits::default());
-                let scoped = Scoped(scope);
-                let value = program.evaluate(&scoped, &mut fuel)?;
-                Ok(Cow::Owned(value.to_value(&mut fuel)?))
+                let value = fuelled(scope, |fuel| program.evaluate(&Scoped(scope), fuel)?.to_value(fuel))?;
+                Ok(Cow::Owned(value))
             }
         }
     }
@@ -147,10 +167,7 @@ impl Expression {
     pub fn test(&self, scope: &dyn Scope) -> Result<bool, EvaluationError> {
         let answer = match &self.way {
             Way::Path { root, fields } => self.follow(scope, root, fields)?.as_bool(),
-            Way::Program(program) => {
-                let mut fuel = Fuel::new(&Limits::default());
-                program.evaluate(&Scoped(scope), &mut fuel)?.as_bool()
-            }
+            Way::Program(program) => fuelled(scope, |fuel| Ok(program.evaluate(&Scoped(scope), fuel)?.as_bool()))?,
         };
         answer.ok_or(EvaluationError::WrongType("boolean"))
     }
@@ -160,6 +177,45 @@ impl Expression {
     pub fn optional<'s>(&self, scope: &'s dyn Scope) -> Option<Cow<'s, Value>> {
         self.evaluate(scope).ok().filter(|value| !matches!(**value, Value::Null))
     }
+}
+
+/// Evaluates with the fuel of one expression, and no more than what is left of the decision's.
+fn fuelled<T>(
+    scope: &dyn Scope,
+    evaluate: impl FnOnce(&mut Fuel) -> Result<T, EvalError>,
+) -> Result<T, EvaluationError> {
+    let limits = Limits::default();
+    let Some(left) = scope.allowance() else { return Ok(evaluate(&mut Fuel::new(&limits))?) };
+    let mut fuel = Fuel::at_most(&limits, left.get());
+    let answer = evaluate(&mut fuel);
+    // a variable of the policy that was computed meanwhile has taken its own steps from what was left
+    left.set(left.get().saturating_sub(fuel.steps_used()));
+    Ok(answer?)
+}
+
+/// Evaluates an expression by itself: its variables are the entries of `bindings`, each of any type. For tests that
+/// compare this engine with others.
+///
+/// # Errors
+/// `(kind, message)` of the first mistake, or of the error that it came to.
+pub fn evaluate_alone(source: &str, bindings: &callgate_value::Map) -> Result<Value, (&'static str, String)> {
+    let limits = Limits::default();
+    let mut env = Env::new();
+    let mut values = Vec::new();
+    for (name, value) in bindings.iter() {
+        if let Some(name) = name.as_str() {
+            env.variable(name, Type::Dyn);
+            values.push(Val::from(value));
+        }
+    }
+    let program =
+        Program::compile(source, &env, None, &limits).map_err(|mistakes| match mistakes.into_iter().next() {
+            Some(mistake) => (mistake.code.as_str(), mistake.message),
+            None => ("cel-syntax", String::new()),
+        })?;
+    let mut fuel = Fuel::new(&limits);
+    let value = program.evaluate(&values, &mut fuel).and_then(|value| value.to_value(&mut fuel));
+    value.map_err(|error| (error.kind.as_str(), error.message))
 }
 
 /// The way along a plain field path such as `args.cursor`.

@@ -12,6 +12,7 @@
     )
 )]
 
+mod about;
 pub mod batch;
 mod budget;
 mod call;
@@ -37,6 +38,7 @@ mod task;
 pub mod trace;
 mod verdict;
 
+pub use about::About;
 pub use call::{Call, Request};
 pub use outcome::{Outcome, Reported};
 pub use reason::Reason;

@@ -11,7 +11,7 @@ use crate::reply;
 use crate::round::{Fate, Member};
 use crate::scope::RuleScope;
 use crate::task::{Attempts, LastResult, Out, Stored, Task, MOST_LAST_RESULTS, MOST_STORED};
-use crate::verdict::{Assessment, ExitDecision, Next, Stop};
+use crate::verdict::{Assessment, Evidence, ExitDecision, Grade, Next, Stop};
 use crate::Reason;
 
 /// An outcome that was fed already in its round: the tool, whether it failed, what came, and the call.
@@ -26,6 +26,8 @@ struct Closed {
     gains: Vec<(Arc<str>, Gain)>,
     /// Calls that a rule proposes to try again.
     retries: Vec<Arc<str>>,
+    /// Calls on whose outcome an expression failed.
+    ungraded: Vec<Arc<str>>,
 }
 
 impl Task {
@@ -67,6 +69,7 @@ impl Task {
         notes.extend(closed.remarks.notes.drain(..).map(reply::note));
         let gain = closed.gains.iter().find(|(of, _)| *of == id).map_or(0, |(_, gain)| gain.count);
         let (grade, class, gaps) = assessed;
+        let grade = if closed.ungraded.contains(&id) { Grade::Ungraded } else { grade };
         let next = match next {
             _ if closed.stop.is_some() || self.stop.is_some() => Next::Exit,
             Next::Continue if closed.retries.contains(&id) => Next::Retry(pause(&call, retries)),
@@ -212,8 +215,7 @@ impl Task {
                 refused.push((member.call_id, member.incidents, member.reused));
             }
             if let Fate::Observed(seen) = member.fate {
-                let seen = self.feed(*seen, &mut earlier, &mut closed);
-                self.ask_observe_rules(policy, &seen, &mut closed);
+                self.feed(policy, *seen, &mut earlier, &mut closed);
                 self.end_if_due(policy, &mut closed);
             }
         }
@@ -228,74 +230,91 @@ impl Task {
         closed
     }
 
-    /// Feeds one outcome, in request order.
-    fn feed(&mut self, mut seen: Observation, earlier: &mut Vec<Fed>, closed: &mut Closed) -> Observation {
-        let call = Arc::clone(&seen.call);
+    /// Feeds one outcome, in request order, once the author's rules have looked at it: one that they fail on is ungraded.
+    fn feed(&mut self, policy: &Policy, mut seen: Observation, earlier: &mut Vec<Fed>, closed: &mut Closed) {
         if let Some(error) = &seen.judged.expression_error {
-            let evidence = vec![("error", callgate_value::Value::from(error.as_str()))];
-            closed.remarks.add(Reason::PolicyError, &seen, evidence);
-        }
-        if is_double(&seen, earlier) || seen.judged.class == Some(ErrorClass::Transient) {
-            return seen;
+            closed.remarks.add(Reason::PolicyError, &seen, error_evidence(error));
         }
         let is_format = seen.judged.class == Some(ErrorClass::Format);
-        if let Some(session) = self.sessions.get_mut(call.session).filter(|_| is_format || seen.succeeded()) {
-            session.detectors.unknown_tool.after(&seen, &mut closed.remarks);
-            session.detectors.invalid_arguments.after(&seen, &mut closed.remarks);
-        }
-        if is_format || !seen.fed {
-            return seen;
-        }
-        if call.tool.waiting.is_some() {
-            self.feed_wait(&seen, &mut closed.remarks);
-            return seen;
-        }
-        let graded = seen.judged.expression_error.is_none();
-        if graded && seen.succeeded() && seen.judged.result.is_some() {
-            seen.gain = self.known.learn(&seen.judged.offer, call.asked.as_ref());
+        let counts = !is_double(&seen, earlier) && seen.judged.class != Some(ErrorClass::Transient);
+        let feeds = counts && !is_format && seen.fed;
+        let is_known = seen.succeeded() && seen.judged.result.is_some() && seen.judged.expression_error.is_none();
+        if feeds && is_known && seen.call.tool.waiting.is_none() {
+            seen.gain = self.known.learn(&seen.judged.offer, seen.call.asked.as_ref());
             closed.gains.push((Arc::clone(&seen.call_id), seen.gain));
         }
-        let wrote = self.write(&seen);
-        let novelty = self.novelty(&seen);
-        self.run_identity_detectors(&seen, &mut closed.remarks);
-        if graded {
-            self.run_outcome_detectors(&seen, &mut closed.remarks);
+        let (said, failed) = self.ask_observe_rules(policy, &seen, closed);
+        if let Some(error) = failed {
+            seen.judged.grade = Grade::Ungraded;
+            seen.judged.expression_error.get_or_insert(error);
         }
-        self.denied.after(&seen, &mut closed.remarks);
-        self.effects.after(&seen, &mut closed.remarks);
-        self.transfers.after(&seen, &mut closed.remarks);
-        self.incidents.observe(&call, novelty, seen.gain.count > 0);
-        self.remember(&seen);
-        if graded || wrote {
-            self.count_gain(&seen, wrote, &mut closed.remarks);
+        if seen.judged.expression_error.is_some() {
+            closed.ungraded.push(Arc::clone(&seen.call_id));
         }
-        seen
+        if counts {
+            self.feed_detectors(&seen, is_format, closed);
+        }
+        // what detectors say comes first, as it does in verdicts
+        closed.remarks.notes.extend(said.notes);
+        closed.remarks.exit = closed.remarks.exit.take().or(said.exit);
     }
 
-    /// The author's rules of `observe`, in their order.
-    fn ask_observe_rules(&self, policy: &Policy, seen: &Observation, closed: &mut Closed) {
+    fn feed_detectors(&mut self, seen: &Observation, is_format: bool, closed: &mut Closed) {
+        let call = Arc::clone(&seen.call);
+        if let Some(session) = self.sessions.get_mut(call.session).filter(|_| is_format || seen.succeeded()) {
+            session.detectors.unknown_tool.after(seen, &mut closed.remarks);
+            session.detectors.invalid_arguments.after(seen, &mut closed.remarks);
+        }
+        if is_format || !seen.fed {
+            return;
+        }
+        if call.tool.waiting.is_some() {
+            self.feed_wait(seen, &mut closed.remarks);
+            return;
+        }
+        let graded = seen.judged.expression_error.is_none();
+        let wrote = self.write(seen);
+        let novelty = self.novelty(seen);
+        self.run_identity_detectors(seen, &mut closed.remarks);
+        if graded {
+            self.run_outcome_detectors(seen, &mut closed.remarks);
+        }
+        self.denied.after(seen, &mut closed.remarks);
+        self.effects.after(seen, &mut closed.remarks);
+        self.transfers.after(seen, &mut closed.remarks);
+        self.incidents.observe(&call, novelty, seen.gain.count > 0);
+        self.remember(seen);
+        if graded || wrote {
+            self.count_gain(seen, wrote, &mut closed.remarks);
+        }
+    }
+
+    /// The author's rules of `observe`, in their order: what they say, and the first error.
+    fn ask_observe_rules(&self, policy: &Policy, seen: &Observation, closed: &mut Closed) -> (Remarks, Option<String>) {
+        let (mut said, mut first) = (Remarks::default(), None);
         let mut rules =
             policy.rules.iter().filter(|rule| rule.phase == Phase::Observe && rule.is_about(&seen.call)).peekable();
         if rules.peek().is_none() {
-            return;
+            return (said, first);
         }
         let scope = RuleScope::of_observation(self, policy, seen);
         for rule in rules {
             match rule.when.test(&scope) {
                 Ok(false) => {}
                 Ok(true) => {
-                    closed.remarks.rule(seen, &rule.id, rule.words(&scope), rule.action == RuleEffect::Exit);
+                    said.rule(seen, &rule.id, rule.words(&scope), rule.action == RuleEffect::Exit);
                     if rule.action == RuleEffect::Retry {
                         closed.retries.push(Arc::clone(&seen.call_id));
                     }
                 }
                 Err(error) => {
                     let error = format!("rule `{}`: `{}`: {error}", rule.id, rule.when.source());
-                    let evidence = vec![("error", callgate_value::Value::from(error.as_str()))];
-                    closed.remarks.add(Reason::PolicyError, seen, evidence);
+                    said.add(Reason::PolicyError, seen, error_evidence(&error));
+                    first.get_or_insert(error);
                 }
             }
         }
+        (said, first)
     }
 
     fn feed_wait(&mut self, seen: &Observation, remarks: &mut Remarks) {
@@ -473,6 +492,10 @@ fn pause(call: &Call, retries: u64) -> f64 {
     let Some(retry) = &call.tool.retry else { return 0.0 };
     let exponent = i32::try_from(retries).unwrap_or(i32::MAX);
     (retry.initial * retry.factor.powi(exponent)).min(retry.longest)
+}
+
+fn error_evidence(error: &str) -> Evidence {
+    vec![("error", callgate_value::Value::from(error))]
 }
 
 /// One batch is one observation: of equal outcomes of one tool only the first is fed.

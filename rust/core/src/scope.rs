@@ -1,5 +1,5 @@
 //! The variables of the author's rules, each computed when it is asked for, variables of the policy once a decision.
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
 use callgate_cel::Val;
 use callgate_value::Value;
@@ -7,7 +7,7 @@ use callgate_value::Value;
 use crate::budget::Elapsed;
 use crate::call::Call;
 use crate::detect::Observation;
-use crate::expression::Scope;
+use crate::expression::{Scope, STEPS_OF_A_DECISION};
 use crate::policy::{Effect, Policy};
 use crate::task::Task;
 
@@ -21,6 +21,7 @@ pub(crate) struct RuleScope<'a> {
     fingerprint: OnceCell<String>,
     variables: Vec<OnceCell<Option<Value>>>,
     groups: Value,
+    allowance: Cell<u64>,
     seen: Option<Seen<'a>>,
 }
 
@@ -43,7 +44,8 @@ impl<'a> RuleScope<'a> {
         let variables = policy.variables.iter().map(|_| OnceCell::new()).collect();
         let groups = Value::List(call.tool.groups.iter().map(|group| Value::from(&**group)).collect());
         let fingerprint = OnceCell::new();
-        Self { task, policy, call, call_id, elapsed, fingerprint, variables, groups, seen: None }
+        let allowance = Cell::new(STEPS_OF_A_DECISION);
+        Self { task, policy, call, call_id, elapsed, fingerprint, variables, groups, allowance, seen: None }
     }
 
     pub(crate) fn of_observation(task: &'a Task, policy: &'a Policy, seen: &'a Observation) -> Self {
@@ -106,6 +108,10 @@ fn whole(count: u64) -> Val<'static> {
 }
 
 impl Scope for RuleScope<'_> {
+    fn allowance(&self) -> Option<&Cell<u64>> {
+        Some(&self.allowance)
+    }
+
     fn data(&self, name: &str) -> Option<&Value> {
         match name {
             "args" => Some(&self.call.arguments),
@@ -140,6 +146,8 @@ impl Scope for RuleScope<'_> {
             "tool.idempotent" => Some(Val::from(self.call.tool.idempotent)),
             "tool.groups" => Some(Val::from(&self.groups)),
             "task.id" => Some(Val::from(self.task.id.as_str())),
+            "task.confirmation" => Some(whole(self.task.confirmation)),
+            "task.context" => Some(Val::from(&self.task.about.context)),
             "task.elapsed" => Some(Val::from(self.elapsed.workflow)),
             "session.elapsed" => Some(Val::from(self.elapsed.task)),
             "session.depth" => session.map(|session| whole(session.depth)),

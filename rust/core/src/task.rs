@@ -5,6 +5,7 @@ use callgate_value::{SymbolKey, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
+use crate::about::About;
 use crate::budget::{Elapsed, Pool, Share, Spent};
 use crate::call::Call;
 use crate::detect::consecutive::Consecutive;
@@ -183,6 +184,9 @@ pub struct Task {
     #[serde(with = "crate::snapshot::key")]
     pub(crate) key: SymbolKey,
     pub(crate) generation: u64,
+    pub(crate) about: About,
+    /// `task.confirmation`: 1, and one more with each approval.
+    pub(crate) confirmation: u64,
     pub(crate) now: f64,
     pub(crate) started: f64,
     pub(crate) sessions: Vec<Session>,
@@ -243,6 +247,8 @@ impl Task {
             id: id.to_owned(),
             key: SymbolKey::new(key),
             generation: 0,
+            about: About::default(),
+            confirmation: 1,
             now,
             started: now,
             sessions: Vec::new(),
@@ -268,6 +274,19 @@ impl Task {
             stored: FxHashMap::default(),
             remarks: Vec::new(),
         }
+    }
+
+    /// The same task with what the host says about it.
+    #[must_use]
+    pub fn with(mut self, about: About) -> Self {
+        self.about = about;
+        self
+    }
+
+    /// What the host said about it.
+    #[must_use]
+    pub fn about(&self) -> &About {
+        &self.about
     }
 
     /// The task's id.

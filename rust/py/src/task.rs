@@ -1,15 +1,16 @@
 //! A task's state behind a lock. The lock is taken with the GIL held and never across a detach; nothing of Python's
 //! runs while it is held, so no thread can wait for it and hold what its owner needs.
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use callgate_core::{Event, Outcome, Reported, Request, SnapshotError as CoreSnapshotError, Task as CoreTask};
+use callgate_core::{About, Event, Outcome, Reported, Request, SnapshotError as CoreSnapshotError, Task as CoreTask};
 use callgate_value::{Map, Value};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyLookupError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::lift::{lift_arguments, lift_result};
+use crate::lift::{lift_arguments, lift_result, to_python};
 use crate::policy::CompiledPolicy;
 use crate::verdict::{notes, Assessment, Note, Stop, Verdict};
 
@@ -70,13 +71,27 @@ fn unreadable(error: &CoreSnapshotError) -> PyErr {
 
 #[pymethods]
 impl TaskState {
-    /// A new task; `key` is 16 random bytes.
+    /// A new task; `key` is 16 random bytes, `context` a dict with text keys.
     #[new]
-    #[pyo3(signature = (policy, task_id, key, now))]
-    fn new(policy: &CompiledPolicy, task_id: &str, key: [u8; 16], now: f64) -> Self {
+    #[pyo3(signature = (policy, task_id, key, now, *, context = None, trace_id = None, conversation_id = None, tenant = None, labels = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        policy: &CompiledPolicy,
+        task_id: &str,
+        key: [u8; 16],
+        now: f64,
+        context: Option<&Bound<'_, PyAny>>,
+        trace_id: Option<String>,
+        conversation_id: Option<String>,
+        tenant: Option<String>,
+        labels: Option<BTreeMap<String, String>>,
+    ) -> PyResult<Self> {
+        let context = context.map(|it| lift_arguments(it).map_err(|fault| fault.into_error(it.py(), "context")));
+        let context = context.transpose()?.unwrap_or(Value::Map(Map::default()));
+        let about = About { context, trace_id, conversation_id, tenant, labels: labels.unwrap_or_default() };
         let policy = Arc::clone(&policy.policy);
-        let state = Mutex::new(CoreTask::new(&policy, task_id, key, now));
-        Self { policy, state }
+        let state = Mutex::new(CoreTask::new(&policy, task_id, key, now).with(about));
+        Ok(Self { policy, state })
     }
 
     /// The task of a snapshot, in its next generation.
@@ -225,6 +240,19 @@ impl TaskState {
     #[getter]
     fn id(&self) -> PyResult<String> {
         Ok(self.lock()?.id().to_owned())
+    }
+
+    /// What the host said about it: `trace_id`, `conversation_id`, `tenant`, `labels`, `context`.
+    #[getter]
+    fn about<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let about = self.lock()?.about().clone();
+        let dict = PyDict::new(py);
+        dict.set_item("trace_id", about.trace_id)?;
+        dict.set_item("conversation_id", about.conversation_id)?;
+        dict.set_item("tenant", about.tenant)?;
+        dict.set_item("labels", about.labels)?;
+        dict.set_item("context", to_python(py, &about.context)?)?;
+        Ok(dict)
     }
 
     /// How often it was resumed.

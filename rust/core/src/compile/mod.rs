@@ -119,11 +119,11 @@ pub fn compile(document: &Value, manifests: &[ManifestDocument]) -> (Option<Poli
     }
     let Some(policy) = policy.filter(|_| !faults.has_errors()) else { return (None, faults.found) };
     let thresholds = detectors::Thresholds::of(document, &policy.spec, &mut faults);
-    let constants = spec::constants(&policy.spec);
+    let given = spec::given(&policy.spec);
     let mut tools = FxHashMap::default();
     let mut arguments = FxHashMap::default();
     for (position, manifest) in &read {
-        tools::compile(*position, &manifest.spec, &thresholds, &constants, &mut tools, &mut faults);
+        tools::compile(*position, &manifest.spec, &thresholds, &given, &mut tools, &mut faults);
     }
     for (_, manifest) in &read {
         arguments.extend(tools::argument_types(&manifest.spec));

@@ -1,6 +1,5 @@
 //! What expressions may name in each place of a policy, and of which type it is.
-use callgate_cel::{Env, Object, Type};
-use callgate_value::Value;
+use callgate_cel::{Env, Object, Scalar, Type};
 
 /// Where an expression stands: this decides which variables exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,19 +12,42 @@ pub(crate) enum Stand {
     Admit,
     /// In the policy, after it ended.
     Observe,
+    /// In a manifest, about a call that changes something: what its key is made of, how to find out what became of it.
+    Effect,
+    /// In a manifest, about the outcome of the call that finds this out; `args` are those of the call in doubt.
+    Verification,
+    /// On an edge of `fallback`: what came of the call that did not deliver, and how its provider is.
+    Edge,
+    /// In an invariant: a call with the verdict on it.
+    Verdict,
+}
+
+impl Stand {
+    /// Whether there is an outcome to look at.
+    fn has_outcome(self) -> bool {
+        matches!(self, Self::Outcome | Self::Observe | Self::Verification | Self::Edge)
+    }
 }
 
 /// Plain resources that `budget` tells of, each as `used`, `left` (infinite without a limit) and `share`.
 pub(crate) const RESOURCES: &[&str] = &["steps", "tool_calls", "retries", "tokens", "cost"];
 
+/// What a policy gives to all of its expressions.
+pub(crate) struct Given {
+    /// The type of `params`.
+    pub(crate) params: Type,
+    /// The type of `constants`.
+    pub(crate) constants: Type,
+}
+
 /// The names of one place.
-pub(crate) fn env(stand: Stand, arguments: Type, constants: &Value, variables: &[(String, Type)]) -> Env {
+pub(crate) fn env(stand: Stand, arguments: Type, given: &Given, variables: &[(String, Type)]) -> Env {
     let mut env = Env::new();
     env.variable("args", arguments);
     env.variable("hints", Type::Dyn);
-    env.variable("params", Type::Dyn);
-    env.variable("constants", super::types::of_value(constants));
-    if matches!(stand, Stand::Outcome | Stand::Observe) {
+    env.variable("params", given.params.clone());
+    env.variable("constants", given.constants.clone());
+    if stand.has_outcome() {
         env.variable("result", Type::Dyn);
         env.variable(
             "error",
@@ -40,7 +62,7 @@ pub(crate) fn env(stand: Stand, arguments: Type, constants: &Value, variables: &
         env.later("result", "observe");
         env.later("error", "observe");
     }
-    if stand == Stand::Observe {
+    if matches!(stand, Stand::Observe | Stand::Edge) {
         env.variable("grade", Type::String);
         env.variable("gaps", Type::list(Type::String));
         env.variable("gain", Type::Int);
@@ -50,10 +72,34 @@ pub(crate) fn env(stand: Stand, arguments: Type, constants: &Value, variables: &
             env.later(name, "observe");
         }
     }
-    if matches!(stand, Stand::Admit | Stand::Observe) {
-        policy_names(&mut env, variables);
+    match stand {
+        Stand::Call | Stand::Outcome => {}
+        // nothing that differs from one attempt to the next: a key that does is no key
+        Stand::Effect | Stand::Verification => task_names(&mut env),
+        Stand::Admit | Stand::Observe => policy_names(&mut env, variables),
+        Stand::Edge => {
+            policy_names(&mut env, variables);
+            env.variable("provider.breaker", words(&["closed", "half_open", "open"]));
+        }
+        Stand::Verdict => {
+            policy_names(&mut env, variables);
+            env.variable("verdict.action", words(&["allow", "reuse", "ask", "refuse", "stop"]));
+            env.variable("verdict.reasons", Type::list(Type::String));
+        }
     }
     env
+}
+
+/// A text that is one of these.
+fn words(words: &[&str]) -> Type {
+    Type::String.one_of(words.iter().map(|word| Scalar::String((*word).into())).collect())
+}
+
+/// What stays the same over all attempts of a call.
+fn task_names(env: &mut Env) {
+    env.variable("task.id", Type::String);
+    env.variable("task.confirmation", Type::Int);
+    env.variable("task.context", Type::Dyn);
 }
 
 fn policy_names(env: &mut Env, variables: &[(String, Type)]) {
@@ -67,7 +113,7 @@ fn policy_names(env: &mut Env, variables: &[(String, Type)]) {
     env.variable("tool.declared", Type::Bool);
     env.variable("tool.idempotent", Type::Bool);
     env.variable("tool.groups", Type::list(Type::String));
-    env.variable("task.id", Type::String);
+    task_names(env);
     env.variable("task.elapsed", Type::Double);
     env.variable("session.elapsed", Type::Double);
     env.variable("session.agent", Type::String);

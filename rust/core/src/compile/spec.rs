@@ -1,14 +1,15 @@
 //! `GuardPolicy`: everything but detectors and tools.
 use std::sync::Arc;
 
-use callgate_cel::Type;
+use callgate_cel::{Object, Type};
 use callgate_value::{Map, Value};
 
 use super::detectors::Thresholds;
-use super::scopes::{self, Stand};
-use super::{at, budgets, shared, ArgumentTypes, Faults, Place, Tools};
+use super::scopes::{self, Given, Stand};
+use super::{at, budgets, shared, types, ArgumentTypes, Faults, Place, Tools};
 use crate::expression::Expression;
 use crate::model::cel::Cel;
+use crate::model::fallback::EdgeKind;
 use crate::model::policy::{self as written, OnError, OnStop, Permission, PolicySpec, ResetPart, RuleAction};
 use crate::model::{codes, Fault, GuardPolicy};
 use crate::policy::{Ladder, Mode, Phase, Policy, Resets, Rule, RuleEffect};
@@ -48,10 +49,10 @@ pub(crate) fn compile(
     if spec.fallback.is_some() {
         faults.not_yet(Place::Policy, &at(&["spec", "fallback"]), "a fallback");
     }
-    if spec.parameters.as_ref().is_some_and(|parameters| !parameters.is_empty()) {
-        faults.not_yet(Place::Policy, &at(&["spec", "parameters"]), "a parameter set by bindings");
-    }
-    let (variables, variable_types) = variables(spec, faults);
+    let given = given(spec);
+    let (variables, variable_types) = variables(spec, &given, faults);
+    check_edges(spec, arguments, &given, &variable_types, faults);
+    check_invariants(document, &given, &variable_types, faults);
     let ladder = spec.ladder.as_ref();
     let count = |value: Option<crate::model::numbers::Count>| value.map(|count| count.get());
     let resets = spec.resets.as_ref();
@@ -84,8 +85,8 @@ pub(crate) fn compile(
         },
         on_user_turn: parts(resets.and_then(|it| it.user_turn.as_ref())),
         on_compaction: parts(resets.and_then(|it| it.compaction.as_ref())),
-        rules: rules(spec, &tools, arguments, &variable_types, faults),
-        params: Value::Map(Map::default()),
+        rules: rules(spec, &tools, arguments, &given, &variable_types, faults),
+        params: params(spec, faults),
         constants: constants(spec),
         variables,
         tools,
@@ -106,6 +107,66 @@ fn parts(written: Option<&Vec<ResetPart>>) -> Resets {
     resets
 }
 
+/// What all expressions of the policy and its manifests can read.
+pub(crate) fn given(spec: &PolicySpec) -> Given {
+    let parameters = spec.parameters.iter().flat_map(|parameters| parameters.iter());
+    let typed = parameters.map(|(name, schema)| (name, types::of_schema(&schema.0)));
+    let params = typed.fold(Object::closed(), |object, (name, ty)| object.required(name, ty)).into();
+    Given { params, constants: types::of_value(&constants(spec)) }
+}
+
+/// The values of `params`: what their schemas say by default.
+fn params(spec: &PolicySpec, faults: &mut Faults) -> Value {
+    let mut values = Vec::new();
+    for (name, schema) in spec.parameters.iter().flat_map(|parameters| parameters.iter()) {
+        match schema.0.get("default") {
+            Some(value) => values.push((name.into(), value.clone())),
+            None => {
+                let place = at(&["spec", "parameters", name]);
+                let message = "a parameter that only a binding sets is not supported yet";
+                faults.add(Place::Policy, Fault::key(codes::NOT_YET, place, message).hint("give it a `default`"));
+            }
+        }
+    }
+    Map::new(values).map_or(Value::Null, Value::Map)
+}
+
+/// Edges are not acted upon yet; what is wrong in them is said all the same.
+fn check_edges(
+    spec: &PolicySpec,
+    arguments: &ArgumentTypes,
+    given: &Given,
+    variables: &[(String, Type)],
+    faults: &mut Faults,
+) {
+    let edges = spec.fallback.iter().flat_map(|fallback| fallback.edges.iter().flatten());
+    for (index, edge) in edges.enumerate() {
+        let place = at(&["spec", "fallback", "edges"]).index(index);
+        let is_tool = matches!(edge.kind, None | Some(EdgeKind::Tool));
+        let known = arguments.get(edge.from.as_str()).filter(|_| is_tool);
+        let env = scopes::env(Stand::Edge, known.cloned().unwrap_or(Type::Dyn), given, variables);
+        if let Some(when) = &edge.when {
+            faults.expression(Place::Policy, &place.key("when"), when, &env, Some(Type::Bool));
+        }
+        for (name, argument) in edge.arguments.iter().flat_map(|arguments| arguments.iter()) {
+            faults.expression(Place::Policy, &place.key("arguments").key(name), argument, &env, None);
+        }
+    }
+}
+
+/// Invariants change no decision; they are checked here because they read what decisions read.
+fn check_invariants(document: &GuardPolicy, given: &Given, variables: &[(String, Type)], faults: &mut Faults) {
+    let env = scopes::env(Stand::Verdict, Type::Dyn, given, variables);
+    let invariants = document.verification.iter().flat_map(|verification| verification.invariants.iter().flatten());
+    for (index, invariant) in invariants.enumerate() {
+        let place = at(&["verification", "invariants"]).index(index);
+        if let Some(assume) = &invariant.assume {
+            faults.expression(Place::Policy, &place.key("assume"), assume, &env, Some(Type::Bool));
+        }
+        faults.expression(Place::Policy, &place.key("assert"), &invariant.assert, &env, Some(Type::Bool));
+    }
+}
+
 pub(crate) fn constants(spec: &PolicySpec) -> Value {
     let entries = spec.constants.iter().flat_map(|constants| constants.iter());
     let entries = entries.map(|(name, value)| (name.into(), value.0.clone())).collect();
@@ -116,11 +177,10 @@ pub(crate) fn constants(spec: &PolicySpec) -> Value {
 type Variables = Vec<(Arc<str>, Expression)>;
 
 /// The variables in their order; each may use those before it.
-fn variables(spec: &PolicySpec, faults: &mut Faults) -> (Variables, Vec<(String, Type)>) {
-    let constants = constants(spec);
+fn variables(spec: &PolicySpec, given: &Given, faults: &mut Faults) -> (Variables, Vec<(String, Type)>) {
     let (mut compiled, mut types) = (Vec::new(), Vec::new());
     for (name, cel) in spec.variables.iter().flat_map(|variables| variables.iter()) {
-        let env = scopes::env(Stand::Admit, Type::Dyn, &constants, &types);
+        let env = scopes::env(Stand::Admit, Type::Dyn, given, &types);
         let place = at(&["spec", "variables", name]);
         // a variable that is wrong is known all the same: what uses it is not wrong for that
         let expression = faults.expression(Place::Policy, &place, cel, &env, None);
@@ -130,14 +190,20 @@ fn variables(spec: &PolicySpec, faults: &mut Faults) -> (Variables, Vec<(String,
     (compiled, types)
 }
 
+/// The observation code of a rule that has none of its own: `order-ceiling` is `ORDER_CEILING`.
+fn code_of(id: &str) -> Arc<str> {
+    let letter = |letter: char| if letter.is_alphanumeric() { letter.to_ascii_uppercase() } else { '_' };
+    shared(&id.chars().map(letter).collect::<String>())
+}
+
 fn rules(
     spec: &PolicySpec,
     tools: &Tools,
     arguments: &ArgumentTypes,
+    given: &Given,
     variables: &[(String, Type)],
     faults: &mut Faults,
 ) -> Vec<Rule> {
-    let constants = constants(spec);
     let mut rules = Vec::new();
     for (index, rule) in spec.rules.iter().flatten().enumerate() {
         let place = at(&["spec", "rules"]).index(index);
@@ -153,7 +219,7 @@ fn rules(
         let named = rule.tools.iter().flatten().map(|name| arguments.get(name.as_str()).cloned().unwrap_or(Type::Dyn));
         let named: Vec<Type> = named.collect();
         let args = if named.is_empty() { Type::Dyn } else { Type::union(named) };
-        let env = scopes::env(stand, args, &constants, variables);
+        let env = scopes::env(stand, args, given, variables);
         let mut expression = |key: &str, cel: Option<&Cel>, expect: Type| {
             cel.and_then(|cel| faults.expression(Place::Policy, &place.key(key), cel, &env, Some(expect)))
         };
@@ -173,7 +239,7 @@ fn rules(
                 Some(RuleAction::Exit) => RuleEffect::Exit,
                 Some(RuleAction::Note) | None => RuleEffect::Note,
             },
-            code: rule.code.as_ref().map(|code| shared(code.as_str())),
+            code: Some(rule.code.as_ref().map_or_else(|| code_of(rule.id.as_str()), |code| shared(code.as_str()))),
             message,
         });
     }

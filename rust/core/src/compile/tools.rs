@@ -6,7 +6,7 @@ use callgate_value::Value;
 use regex::Regex;
 
 use super::detectors::Thresholds;
-use super::scopes::{self, Stand};
+use super::scopes::{self, Given, Stand};
 use super::{shared, types, Faults, Place, Tools};
 use crate::expression::Expression;
 use crate::model::cel::Cel;
@@ -28,7 +28,7 @@ pub(crate) fn compile(
     position: usize,
     spec: &written::ManifestSpec,
     thresholds: &Thresholds,
-    constants: &Value,
+    given: &Given,
     tools: &mut Tools,
     faults: &mut Faults,
 ) {
@@ -40,10 +40,11 @@ pub(crate) fn compile(
             faults.add(place, Fault::key(codes::DUPLICATE_ID, at.clone(), message));
         }
         let arguments = argument_type(tool);
-        let call = scopes::env(Stand::Call, arguments.clone(), constants, &[]);
-        let outcome = scopes::env(Stand::Outcome, arguments, constants, &[]);
+        let call = scopes::env(Stand::Call, arguments.clone(), given, &[]);
+        let outcome = scopes::env(Stand::Outcome, arguments.clone(), given, &[]);
         let ground = Ground { place, call: &call, outcome: &outcome, thresholds };
         let base = Arc::new(one(&ground, &at, name, tool, faults));
+        check_effect(place, &at, tool, &arguments, given, faults);
         let undecided = Arc::new(Tool { effect: Effect::Unknown, ..(*base).clone() });
         let mut forms = Vec::new();
         for (index, form) in tool.forms.iter().flatten().enumerate() {
@@ -56,6 +57,33 @@ pub(crate) fn compile(
             forms.push((when, Arc::new(one(&ground, &at, name, &as_form, faults))));
         }
         tools.insert(name.to_owned(), ToolEntry { base, undecided, forms });
+    }
+}
+
+/// What the engine does not act upon yet is checked all the same, so that one run says all that is wrong.
+fn check_effect(
+    place: Place,
+    at: &Pointer,
+    tool: &written::Tool,
+    arguments: &Type,
+    given: &Given,
+    faults: &mut Faults,
+) {
+    let before = scopes::env(Stand::Effect, arguments.clone(), given, &[]);
+    let after = scopes::env(Stand::Verification, arguments.clone(), given, &[]);
+    let mut check = |at: Pointer, cel: Option<&Cel>, env: &Env, expect: Option<Type>| {
+        cel.and_then(|cel| faults.expression(place, &at, cel, env, expect));
+    };
+    if let Some(idempotency) = &tool.idempotency {
+        check(at.key("idempotency").key("key"), Some(&idempotency.key), &before, None);
+    }
+    if let Some(verify) = &tool.verify {
+        let at = at.key("verify");
+        for (name, argument) in verify.arguments.iter().flat_map(|arguments| arguments.iter()) {
+            check(at.key("arguments").key(name), Some(argument), &before, None);
+        }
+        check(at.key("landed_when"), verify.landed_when.as_ref(), &after, Some(Type::Bool));
+        check(at.key("absent_when"), verify.absent_when.as_ref(), &after, Some(Type::Bool));
     }
 }
 

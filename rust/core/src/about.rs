@@ -1,0 +1,42 @@
+//! What the host says about a task when it begins: never judged by itself, read by rules and shown in reports.
+use std::collections::BTreeMap;
+
+use callgate_value::{read_json, to_json, Map, Value};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// What is known of a task beside its id.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct About {
+    /// The host's own data, `task.context` in expressions: a map, empty where nothing was said.
+    #[serde(with = "as_json")]
+    pub context: Value,
+    /// The trace that the task is a part of.
+    pub trace_id: Option<String>,
+    /// The conversation that it belongs to.
+    pub conversation_id: Option<String>,
+    /// Whom it is done for.
+    pub tenant: Option<String>,
+    /// Marks of the host, by name.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl Default for About {
+    fn default() -> Self {
+        let context = Value::Map(Map::default());
+        Self { context, trace_id: None, conversation_id: None, tenant: None, labels: BTreeMap::new() }
+    }
+}
+
+/// Data as the JSON text of it, which keeps `1` and `1.0` apart.
+mod as_json {
+    use super::{read_json, to_json, Deserialize, Deserializer, Serialize, Serializer, Value};
+
+    pub(super) fn serialize<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
+        to_json(value).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        read_json(text.as_bytes()).map_err(serde::de::Error::custom)
+    }
+}
