@@ -54,6 +54,16 @@ def test_what_init_writes_is_without_faults(tmp_path: Path, capsys: pytest.Captu
     assert (code, out.startswith("no faults in "), err) == (0, True, "")
 
 
+def test_the_tests_that_init_writes_pass_and_leave_nothing_unasserted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["init", str(tmp_path / "mine")])
+    capsys.readouterr()
+    code, out, err = run(capsys, "test", str(tmp_path / "mine"))
+    assert (code, out.splitlines()[-1], err) == (0, "2 passed", "")
+    assert "unasserted" not in out
+
+
 def test_what_init_writes_can_be_loaded_and_judges(tmp_path: Path) -> None:
     main(["init", str(tmp_path / "mine")])
     gate = Gate.load(tmp_path / "mine")
