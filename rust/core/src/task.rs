@@ -330,7 +330,8 @@ impl Task {
             agent: agent.to_owned(),
             agent_symbol: self.key.bytes(agent.as_bytes()).0,
             depth: 0,
-            started: self.now,
+            // the agent that begins a task is there from its beginning, whenever it first asks
+            started: if self.sessions.is_empty() { self.started } else { self.now },
             share: Share::default(),
             detectors: SessionDetectors::new(policy),
             attempts: FxHashMap::default(),
