@@ -38,6 +38,8 @@ pub struct Call {
     pub arguments: Arc<Value>,
     /// What the host computed for `hints`.
     pub hints: Option<Arc<Value>>,
+    /// Tells calls of a task apart, equal ones too.
+    pub(crate) number: u64,
     /// Symbol of the tool's name.
     pub(crate) tool_symbol: u64,
     /// Exact identity.

@@ -48,11 +48,13 @@ impl Task {
         let agent_symbol = self.sessions.get(session).map_or(0, |session| session.agent_symbol);
         let calls: Vec<Arc<Call>> = requests
             .iter()
-            .map(|request| Arc::new(identify(policy, &self.key, request, session, agent_symbol)))
+            .zip(self.next_number..)
+            .map(|(request, number)| Arc::new(identify(policy, &self.key, request, session, (agent_symbol, number))))
             .collect();
+        self.next_number = self.next_number.saturating_add(calls.len() as u64);
         let ids = self.call_ids(requests);
         let forced = if policy.budgets.all_or_nothing && calls.len() > 1 && policy.mode == Mode::Enforce {
-            self.over_budget(policy, session, &calls)
+            self.over_budget(policy, session, calls.iter().zip(&ids))
         } else {
             None
         };
@@ -96,12 +98,18 @@ impl Task {
     }
 
     /// `all_or_nothing`: the budget finding of the first call of the batch that does not fit, if one does not.
-    fn over_budget(&self, policy: &Policy, session: usize, calls: &[Arc<Call>]) -> Option<Finding> {
+    fn over_budget<'c>(
+        &self,
+        policy: &Policy,
+        session: usize,
+        calls: impl Iterator<Item = (&'c Arc<Call>, &'c (Arc<str>, bool))>,
+    ) -> Option<Finding> {
         let mut pool = self.pool.clone();
         let mut share = self.sessions.get(session)?.share.clone();
         let mut firsts: Vec<u64> = Vec::new();
-        for call in calls {
-            if firsts.contains(&call.exact.0) {
+        for (call, (_, is_bad)) in calls {
+            // a call with a bad id sinks no batch
+            if *is_bad || firsts.contains(&call.exact.0) {
                 continue;
             }
             firsts.push(call.exact.0);
@@ -135,7 +143,7 @@ impl Task {
         let may_finish = policy.budgets.reserve_for.iter().any(|name| **name == *call.tool.name);
         let stopped = self.stop.as_ref().filter(|_| !may_finish);
         if let (Some(first), false, None) = (first, bad_id, stopped) {
-            return Decision::coalesced(policy, first);
+            return Decision::coalesced(policy, first, session.attempts.contains_key(&call.loose));
         }
         let mut findings = Vec::new();
         if let Some(stop) = stopped {
@@ -148,7 +156,9 @@ impl Task {
         let elapsed = self.elapsed(call.session);
         let retry = session.attempts.contains_key(&call.loose);
         let needs_step = !round.is_some_and(|round| round.step_taken);
-        let need = Need { step: needs_step, retry };
+        // where nothing is enforced the step is taken all the same, and every call of the round says that it is one too many
+        let over = round.is_some_and(|round| round.step_over);
+        let need = Need { step: needs_step || over, retry };
         self.gather(policy, call, &mut findings);
         funds.pool.check(&policy.budgets, funds.share, &call.tool, need, elapsed, &mut findings);
         if let Some(forced) = forced.filter(|forced| !findings.iter().any(|finding| finding.reason == forced.reason)) {
@@ -310,6 +320,7 @@ impl Task {
                 self.pool.take_step(&mut session.share);
                 if let Some(round) = &mut session.round {
                     round.step_taken = true;
+                    round.step_over = findings.iter().any(|finding| finding.reason == Reason::BudgetSteps);
                 }
             }
             if action == Action::Allow {
@@ -386,7 +397,7 @@ impl Task {
         }
         session.detectors.frequency.dispatched(dispatch);
         if let Some(cycle) = &mut session.detectors.cycle {
-            cycle.dispatched(call.loose, now);
+            cycle.dispatched(call.loose, now, call);
         }
         if retry {
             if let Some(attempts) = session.attempts.get_mut(&call.loose) {
@@ -394,7 +405,7 @@ impl Task {
             }
         }
         if let Some(merged) = &mut self.merged {
-            merged.dispatched(call.member(), now);
+            merged.dispatched(call.member(), now, call);
         }
         self.denied.dispatched(dispatch);
         self.states.dispatched(dispatch);
@@ -409,7 +420,8 @@ impl Task {
 
     fn join_round(&mut self, call: &Arc<Call>, call_id: &Arc<str>, fate: Fate, findings: &[Finding], judged: Action) {
         let mut incidents: Vec<IncidentKey> = Vec::new();
-        if judged > Action::Allow && self.stop.as_ref().is_none_or(|stop| stop.call_id == **call_id) {
+        let counts = !findings.iter().any(|finding| finding.reason == Reason::Stopped);
+        if judged > Action::Allow && counts {
             for incident in findings.iter().flat_map(|finding| &finding.incidents) {
                 if !incidents.contains(incident) {
                     incidents.push(incident.clone());
@@ -442,7 +454,6 @@ impl Task {
         let Some((id, call)) = self.asked.remove_entry(call_id) else { return Err(call_id.to_owned()) };
         self.confirmation = self.confirmation.saturating_add(1);
         self.denied.lift(&call);
-        self.incidents.close(&IncidentKey::TaskCall { call: call.loose });
         let session = call.session;
         let implicit = self.sessions.get(session).is_some_and(|session| session.round.is_none());
         if implicit {
@@ -468,7 +479,11 @@ impl Task {
         if decision.action == Action::Ask {
             decision.action = Action::Allow;
         }
+        let loose = call.loose;
         let verdict = self.commit(policy, call, id, decision);
+        if verdict.action == Action::Allow {
+            self.incidents.close(&IncidentKey::TaskCall { call: loose });
+        }
         if let Some(out) = self.out.get_mut(&verdict.call_id) {
             out.approved = true;
         }
@@ -498,7 +513,7 @@ impl Decision {
     }
 
     /// The same call stands earlier in the round: its answer serves this one too.
-    fn coalesced(policy: &Policy, first: Arc<str>) -> Self {
+    fn coalesced(policy: &Policy, first: Arc<str>, retry: bool) -> Self {
         let mut finding = Finding::refuse(Reason::DuplicateInBatch, vec![("first", Value::from(&*first))]);
         finding.action = Action::Reuse;
         let softened = policy.mode != Mode::Enforce;
@@ -508,7 +523,7 @@ impl Decision {
             would: softened.then_some(Action::Reuse),
             reuse_of: Some(first).filter(|_| !softened),
             reused: None,
-            retry: false,
+            retry: retry && softened,
             takes_step: false,
         }
     }

@@ -27,8 +27,14 @@ impl Scope for CallScope<'_> {
     }
 }
 
-/// Identifies a call of the agent with this session and symbol.
-pub(crate) fn identify(policy: &Policy, key: &SymbolKey, request: &Request, session: usize, agent: u64) -> Call {
+/// Identifies a call of the agent with this session and symbol; `number` tells it apart from equal ones.
+pub(crate) fn identify(
+    policy: &Policy,
+    key: &SymbolKey,
+    request: &Request,
+    session: usize,
+    (agent, number): (u64, u64),
+) -> Call {
     let scope = CallScope { policy, arguments: &request.arguments, hints: request.hints.as_deref() };
     let (tool, form_error) = form(policy, request, &scope);
     let tool_symbol = key.bytes(tool.name.as_bytes()).0;
@@ -60,6 +66,7 @@ pub(crate) fn identify(policy: &Policy, key: &SymbolKey, request: &Request, sess
         arguments: Arc::clone(&request.arguments),
         hints: request.hints.clone(),
         tool,
+        number,
         tool_symbol,
         exact,
         loose,

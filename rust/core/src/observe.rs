@@ -95,8 +95,12 @@ impl Task {
             if let Some(attempts) = session.attempts.get_mut(&call.loose).filter(|_| out.retry) {
                 attempts.retries = attempts.retries.saturating_sub(1);
             }
-            if let Some(member) = session.round.as_mut().and_then(|round| round.member(&id)) {
-                member.fate = Fate::NotRun;
+            if let Some(round) = &mut session.round {
+                // what never ran has no answer to share
+                round.firsts.retain(|_, first| *first != id);
+                if let Some(member) = round.member(&id) {
+                    member.fate = Fate::NotRun;
+                }
             }
         }
         self.close_if_settled(policy, call.session);
@@ -111,11 +115,11 @@ impl Task {
             }
             session.detectors.frequency.returned(call);
             if let Some(cycle) = &mut session.detectors.cycle {
-                cycle.returned();
+                cycle.returned(call);
             }
         }
         if let Some(merged) = &mut self.merged {
-            merged.returned();
+            merged.returned(call);
         }
         self.denied.returned(call);
         self.states.returned(call);
@@ -448,6 +452,9 @@ impl Task {
 
     /// The task-wide count; it may end the task.
     fn count_gain(&mut self, seen: &Observation, wrote: bool, remarks: &mut Remarks) {
+        if self.stop.is_some() {
+            return;
+        }
         if wrote || seen.gain.count > 0 {
             self.no_gain.clear();
         } else if !seen.succeeded() || seen.judged.result.is_some() {

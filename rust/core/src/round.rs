@@ -37,6 +37,8 @@ pub(crate) struct Round {
     pub(crate) explicit: bool,
     pub(crate) opened: f64,
     pub(crate) step_taken: bool,
+    /// It was taken although the budget had none left.
+    pub(crate) step_over: bool,
     pub(crate) members: Vec<Member>,
     /// The first call of each exact identity.
     pub(crate) firsts: FxHashMap<u64, Arc<str>>,
@@ -45,7 +47,7 @@ pub(crate) struct Round {
 impl Round {
     pub(crate) fn new(number: u64, explicit: bool, opened: f64) -> Self {
         let (members, firsts) = (Vec::new(), FxHashMap::default());
-        Self { number, explicit, opened, step_taken: false, members, firsts }
+        Self { number, explicit, opened, step_taken: false, step_over: false, members, firsts }
     }
 
     /// Whether no call of it is out.

@@ -193,6 +193,7 @@ pub struct Task {
     pub(crate) pool: Pool,
     pub(crate) next_call: u64,
     pub(crate) next_round: u64,
+    pub(crate) next_number: u64,
     /// Loose identities that were admitted: the table of past calls.
     pub(crate) seen: FxHashSet<u64>,
     pub(crate) known: Known,
@@ -255,6 +256,7 @@ impl Task {
             pool: Pool::default(),
             next_call: 0,
             next_round: 0,
+            next_number: 1,
             seen: FxHashSet::default(),
             known: Known::default(),
             read_version: 0,

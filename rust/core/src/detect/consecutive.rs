@@ -28,13 +28,13 @@ impl Detector for Consecutive {
 
     fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if let (true, Some(rungs)) = (self.call == call.loose, &call.tool.detectors.consecutive) {
-            self.tally.dispatched(rungs, now);
+            self.tally.dispatched(rungs, now, call);
         }
     }
 
     fn returned(&mut self, call: &Call) {
         if self.call == call.loose {
-            self.tally.out = false;
+            self.tally.returned(call);
         }
     }
 

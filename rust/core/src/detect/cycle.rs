@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use callgate_value::Value;
 use serde::{Deserialize, Serialize};
 
+use crate::call::Call;
 use crate::policy::Cycle;
 use crate::verdict::Evidence;
 
@@ -25,8 +26,9 @@ pub(crate) struct CycleStream {
     cool_down: Option<f64>,
     /// When the last symbol came.
     last: f64,
-    /// A member that the cool-down let through is out.
-    out: bool,
+    /// The call that the cool-down let through and that is still out.
+    #[serde(skip)]
+    out: Option<u64>,
 }
 
 impl CycleStream {
@@ -42,7 +44,7 @@ impl CycleStream {
             period: None,
             cool_down: thresholds.cool_down,
             last: 0.0,
-            out: false,
+            out: None,
         }
     }
 
@@ -101,19 +103,21 @@ impl CycleStream {
 
     /// Whether this member is refused now.
     pub(crate) fn refuses(&self, member: u64, now: f64) -> bool {
-        (self.out || !self.is_cool(now)) && self.names(member)
+        (self.out.is_some() || !self.is_cool(now)) && self.names(member)
     }
 
     /// A call is on its way: if only the cool-down lets it through, no second one may follow.
-    pub(crate) fn dispatched(&mut self, member: u64, now: f64) {
+    pub(crate) fn dispatched(&mut self, member: u64, now: f64, call: &Call) {
         if self.is_cool(now) && self.names(member) {
-            self.out = true;
+            self.out = Some(call.number);
         }
     }
 
     /// It came back.
-    pub(crate) fn returned(&mut self) {
-        self.out = false;
+    pub(crate) fn returned(&mut self, call: &Call) {
+        if self.out == Some(call.number) {
+            self.out = None;
+        }
     }
 
     fn is_cool(&self, now: f64) -> bool {

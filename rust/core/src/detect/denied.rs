@@ -28,13 +28,13 @@ impl Detector for Denied {
 
     fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if let (Some(tally), Some(rungs)) = (self.calls.get_mut(&call.loose), &call.tool.detectors.denied) {
-            tally.dispatched(rungs, now);
+            tally.dispatched(rungs, now, call);
         }
     }
 
     fn returned(&mut self, call: &Call) {
         if let Some(tally) = self.calls.get_mut(&call.loose) {
-            tally.out = false;
+            tally.returned(call);
         }
     }
 

@@ -28,13 +28,13 @@ impl Detector for EmptyStreak {
 
     fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if let (Some(tally), Some(rungs)) = (self.streaks.get_mut(&place(call)), &call.tool.detectors.empty_streak) {
-            tally.dispatched(rungs, now);
+            tally.dispatched(rungs, now, call);
         }
     }
 
     fn returned(&mut self, call: &Call) {
         if let Some(tally) = self.streaks.get_mut(&place(call)) {
-            tally.out = false;
+            tally.returned(call);
         }
     }
 

@@ -50,13 +50,13 @@ impl Detector for ExactRepeat {
     fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if let (Some(run), Some(thresholds)) = (self.runs.get_mut(&call.loose), &call.tool.detectors.exact_repeat) {
             let rungs = rungs(thresholds, call, run);
-            run.tally.dispatched(&rungs, now);
+            run.tally.dispatched(&rungs, now, call);
         }
     }
 
     fn returned(&mut self, call: &Call) {
         if let Some(run) = self.runs.get_mut(&call.loose) {
-            run.tally.out = false;
+            run.tally.returned(call);
         }
     }
 

@@ -6,6 +6,7 @@ use super::tally::Tally;
 use super::window::Window;
 use super::{counted, Before, Dispatch, Observation, Remarks};
 use crate::call::Call;
+use crate::policy::Rungs;
 use crate::verdict::{Finding, IncidentKey};
 use crate::Reason;
 
@@ -26,8 +27,9 @@ impl Frequency {
         let rungs = call.tool.detectors.frequency.as_ref()?;
         rungs.refuse_after?;
         let count = before.window.count(call.exact.0);
-        let last = self.last.get(&call.exact.0).cloned().unwrap_or_default();
-        let refused = Tally { count, ..last }.refuses(rungs, before.now);
+        let mut tally = self.last.get(&call.exact.0).cloned().unwrap_or_default();
+        tally.count = count;
+        let refused = tally.refuses(rungs, before.now);
         refused.then(|| {
             let incident = IncidentKey::Call { session: call.session, call: call.loose };
             Finding::refuse(Reason::Frequency, counted(count, rungs.refuse_after)).within(incident)
@@ -36,14 +38,14 @@ impl Frequency {
 
     pub(crate) fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         let Some(rungs) = &call.tool.detectors.frequency else { return };
-        if let Some(last) = self.last.get_mut(&call.exact.0).filter(|last| rungs.cooled(last.last, now)) {
-            last.out = true;
+        if let Some(last) = self.last.get_mut(&call.exact.0) {
+            last.dispatched(&Rungs { refuse_after: Some(0), ..*rungs }, now, call);
         }
     }
 
     pub(crate) fn returned(&mut self, call: &Call) {
         if let Some(last) = self.last.get_mut(&call.exact.0) {
-            last.out = false;
+            last.returned(call);
         }
     }
 

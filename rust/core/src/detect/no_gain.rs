@@ -32,13 +32,13 @@ impl Detector for NoGain {
             return;
         }
         if let (Some(tally), Some(no_gain)) = (self.streaks.get_mut(&place(call)), &call.tool.detectors.no_gain) {
-            tally.dispatched(&no_gain.rungs, now);
+            tally.dispatched(&no_gain.rungs, now, call);
         }
     }
 
     fn returned(&mut self, call: &Call) {
         if let Some(tally) = self.streaks.get_mut(&place(call)) {
-            tally.out = false;
+            tally.returned(call);
         }
     }
 

@@ -44,13 +44,13 @@ impl Detector for Oscillation {
 
     fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if let (Some(reads), Some(thresholds)) = (self.reads.get_mut(&place(call)), &call.tool.detectors.oscillation) {
-            reads.tally.dispatched(&thresholds.rungs, now);
+            reads.tally.dispatched(&thresholds.rungs, now, call);
         }
     }
 
     fn returned(&mut self, call: &Call) {
         if let Some(reads) = self.reads.get_mut(&place(call)) {
-            reads.tally.out = false;
+            reads.tally.returned(call);
         }
     }
 

@@ -38,14 +38,14 @@ impl Detector for SameError {
     fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if let (Some(errors), Some(rungs)) = (self.tools.get_mut(&call.tool_symbol), &call.tool.detectors.same_error) {
             for error in errors.values_mut() {
-                error.tally.dispatched(rungs, now);
+                error.tally.dispatched(rungs, now, call);
             }
         }
     }
 
     fn returned(&mut self, call: &Call) {
         for error in self.tools.get_mut(&call.tool_symbol).into_iter().flat_map(FxHashMap::values_mut) {
-            error.tally.out = false;
+            error.tally.returned(call);
         }
     }
 

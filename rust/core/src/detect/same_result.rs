@@ -53,13 +53,13 @@ impl Detector for SameResult {
 
     fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if let (Some(run), Some(rungs)) = (self.runs.get_mut(&place(call)), &call.tool.detectors.same_result) {
-            run.tally.dispatched(rungs, now);
+            run.tally.dispatched(rungs, now, call);
         }
     }
 
     fn returned(&mut self, call: &Call) {
         if let Some(run) = self.runs.get_mut(&place(call)) {
-            run.tally.out = false;
+            run.tally.returned(call);
         }
     }
 

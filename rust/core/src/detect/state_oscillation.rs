@@ -56,14 +56,14 @@ impl Detector for StateOscillation {
             (self.targets.get_mut(&place(call)), &call.tool.detectors.state_oscillation)
         {
             if states.returning.contains(&call.loose) {
-                states.tally.dispatched(rungs, now);
+                states.tally.dispatched(rungs, now, call);
             }
         }
     }
 
     fn returned(&mut self, call: &Call) {
         if let Some(states) = self.targets.get_mut(&place(call)) {
-            states.tally.out = false;
+            states.tally.returned(call);
         }
     }
 

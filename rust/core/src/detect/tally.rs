@@ -1,14 +1,17 @@
 //! A count with a cool-down: the part that most detectors share.
 use serde::{Deserialize, Serialize};
 
+use crate::call::Call;
 use crate::policy::Rungs;
 
-/// How often something was seen, when last, and whether a call that the cool-down let through is out.
+/// How often something was seen, when last, and which call the cool-down let through that is still out.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     pub(crate) count: u64,
     pub(crate) last: f64,
-    pub(crate) out: bool,
+    /// The number of that call; not kept in snapshots, for what was out then never comes back.
+    #[serde(skip)]
+    out: Option<u64>,
 }
 
 impl Tally {
@@ -30,14 +33,21 @@ impl Tally {
     }
 
     /// A call is on its way: if only the cool-down lets it through, no second one may follow.
-    pub(crate) fn dispatched(&mut self, rungs: &Rungs, now: f64) {
+    pub(crate) fn dispatched(&mut self, rungs: &Rungs, now: f64, call: &Call) {
         if rungs.reached(self.count) && rungs.cooled(self.last, now) {
-            self.out = true;
+            self.out = Some(call.number);
+        }
+    }
+
+    /// A call came back; if it was the one that was let through, the next one may be.
+    pub(crate) fn returned(&mut self, call: &Call) {
+        if self.out == Some(call.number) {
+            self.out = None;
         }
     }
 
     fn lets_through(&self, rungs: &Rungs, now: f64) -> bool {
-        rungs.cooled(self.last, now) && !self.out
+        rungs.cooled(self.last, now) && self.out.is_none()
     }
 }
 
@@ -54,9 +64,9 @@ mod tests {
         tally.add(10.0);
         assert!(tally.refuses(&rungs, 39.9));
         assert!(!tally.refuses(&rungs, 40.0));
-        tally.dispatched(&rungs, 40.0);
+        tally.out = Some(7);
         assert!(tally.refuses(&rungs, 41.0));
-        tally.out = false;
+        tally.out = None;
         tally.add(42.0);
         assert!(tally.refuses(&rungs, 43.0));
     }

@@ -59,18 +59,18 @@ impl Detector for Transfers {
             return;
         }
         if let Some(rungs) = &call.tool.detectors.transfer_streak {
-            self.streak.dispatched(rungs, now);
+            self.streak.dispatched(rungs, now, call);
         }
         if let Some(round) = &mut self.round {
-            round.dispatched(call.member(), now);
+            round.dispatched(call.member(), now, call);
         }
     }
 
     fn returned(&mut self, call: &Call) {
         if call.tool.transfer {
-            self.streak.out = false;
+            self.streak.returned(call);
             if let Some(round) = &mut self.round {
-                round.returned();
+                round.returned(call);
             }
         }
     }

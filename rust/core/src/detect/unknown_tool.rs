@@ -28,13 +28,13 @@ impl Detector for UnknownTool {
 
     fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
         if let (Some(tally), Some(rungs)) = (self.tools.get_mut(&call.tool_symbol), &call.tool.detectors.unknown_tool) {
-            tally.dispatched(rungs, now);
+            tally.dispatched(rungs, now, call);
         }
     }
 
     fn returned(&mut self, call: &Call) {
         if let Some(tally) = self.tools.get_mut(&call.tool_symbol) {
-            tally.out = false;
+            tally.returned(call);
         }
     }
 
