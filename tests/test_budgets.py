@@ -1,4 +1,4 @@
-"""Budgets through the public surface: what runs out is refused, what never ran comes back, nothing is refused before."""
+"""Budgets through the public surface: what runs out is refused, what never ran comes back, nothing before that."""
 
 from __future__ import annotations
 
