@@ -13,7 +13,7 @@ BUILT     := $(VENV)/.built-$(PROFILE)
 RUST      := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-rust test-python lint lint-rust lint-python bench demo package-check ci pins clean
+.PHONY: help setup build test test-rust test-python lint lint-rust lint-python conformance bench demo package-check ci pins clean
 # The steps share one cargo target folder and one virtual environment.
 .NOTPARALLEL:
 
@@ -59,6 +59,9 @@ lint-python: build ## ruff, mypy, import-linter, stubtest, and the rules of the 
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/check_crates.py
 	$(BIN)/python .ci/check_files.py
+
+conformance: ## run the public CEL cases: counts by file, and each exception with its reason
+	@cargo test --quiet --locked -p callgate-cel --test conformance -- --nocapture --exact the_public_conformance_cases_pass
 
 bench: build ## time callgate against its baselines in one run, and print the ratios (BENCH=batch for one of them)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt
