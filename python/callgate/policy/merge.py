@@ -112,5 +112,7 @@ def identity(item: Merged) -> str | None:
 
 
 def _null_is_a_value(path: Steps) -> bool:
-    """Inside a constant and inside the JSON Schema of a parameter null is data."""
+    """Inside a constant and the JSON Schema of a parameter null is data, below a tool of `detectors.for` it is off."""
+    if path[:3] == ("spec", "detectors", "for"):
+        return len(path) > 4
     return len(path) > 3 and path[:2] in (("spec", "constants"), ("spec", "parameters"))
