@@ -308,7 +308,8 @@ def test_a_variable_that_errs_is_an_error_of_the_rule_that_reads_it(begin: Begin
     task = begin({"when": "variables.far > 1", "action": "note"}, variables={"far": "args.missing + 1"})
     found = task.admit("pay", {}, call_id="c1", now=0.0)
     assert (found.action, found.reasons) == ("refuse", ("policy_error",))
-    assert found.findings[0].evidence == {"rule": "rule-0", "kind": "no_such_variable"}
+    assert found.findings[0].evidence == {"rule": "rule-0", "kind": "no_such_field"}
+    assert found.findings[0].message.startswith("`variables.far > 1`: `variables.far` failed: ")
 
 
 def test_a_variable_that_nothing_asks_for_is_not_computed(begin: Begin) -> None:
@@ -326,6 +327,12 @@ def test_a_limit_is_an_error_of_its_own_and_refuses(begin: Begin, guarded: str) 
     found = begin({"when": guarded, "action": "note"}).admit("pay", NUMBERS, call_id="c1", now=0.0)
     assert (found.action, found.reasons) == ("refuse", ("policy_error",))
     assert found.findings[0].evidence == {"rule": "rule-0", "kind": "out_of_fuel"}
+
+
+def test_a_limit_that_a_variable_hits_is_not_absorbed_by_what_reads_it(begin: Begin) -> None:
+    task = begin({"when": "variables.long || true", "action": "note"}, variables={"long": TOO_LONG})
+    found = task.admit("pay", NUMBERS, call_id="c1", now=0.0)
+    assert (found.action, found.findings[0].evidence) == ("refuse", {"rule": "rule-0", "kind": "out_of_fuel"})
 
 
 def test_all_rules_of_a_decision_share_an_allowance(begin: Begin) -> None:

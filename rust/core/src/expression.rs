@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use callgate_cel::{Activation, Env, ErrorKind, EvalError, Fuel, Limits, Program, Type, Val};
+use callgate_cel::{Activation, Env, ErrorKind, EvalError, Fuel, Limits, Program, Span, Type, Val};
 use callgate_value::Value;
 
 /// A checked and compiled expression.
@@ -38,11 +38,15 @@ impl EvaluationError {
     /// Its kind as logs and evidence name it, `no_such_field`; a bound that was hit has a kind of its own, `out_of_fuel`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
+        self.error_kind().as_str()
+    }
+
+    fn error_kind(&self) -> ErrorKind {
         match self {
-            Self::NoVariable(_) => ErrorKind::NoSuchVariable.as_str(),
-            Self::NoField(_) => ErrorKind::NoSuchField.as_str(),
-            Self::WrongType(_) => ErrorKind::WrongResult.as_str(),
-            Self::Failed(kind, _) => kind.as_str(),
+            Self::NoVariable(_) => ErrorKind::NoSuchVariable,
+            Self::NoField(_) => ErrorKind::NoSuchField,
+            Self::WrongType(_) => ErrorKind::WrongResult,
+            Self::Failed(kind, _) => *kind,
         }
     }
 }
@@ -76,6 +80,14 @@ pub trait Scope {
         self.data(name).map(Val::from)
     }
 
+    /// The same, for variables that the host computes and that may fail.
+    ///
+    /// # Errors
+    /// What the computation came to.
+    fn computed(&self, name: &str) -> Result<Option<Val<'_>>, EvaluationError> {
+        Ok(self.value(name))
+    }
+
     /// A function of the host, such as `task.calls`.
     ///
     /// # Errors
@@ -101,7 +113,11 @@ struct Scoped<'s>(&'s dyn Scope);
 
 impl Activation for Scoped<'_> {
     fn variable(&self, _: usize, name: &str) -> Result<Option<Val<'_>>, Box<EvalError>> {
-        Ok(self.0.value(name))
+        self.0.computed(name).map_err(|error| {
+            let message = format!("`{name}` failed: {error}");
+            // a bound keeps its kind, so that no `||` absorbs it
+            Box::new(EvalError { kind: error.error_kind(), span: Span::default(), message })
+        })
     }
 
     fn call(&self, _: usize, name: &str, arguments: &[Val<'_>]) -> Result<Val<'_>, String> {

@@ -7,7 +7,7 @@ use callgate_value::Value;
 use crate::budget::Elapsed;
 use crate::call::Call;
 use crate::detect::Observation;
-use crate::expression::{Scope, STEPS_OF_A_DECISION};
+use crate::expression::{EvaluationError, Scope, STEPS_OF_A_DECISION};
 use crate::policy::{Effect, Policy};
 use crate::task::Task;
 
@@ -19,7 +19,7 @@ pub(crate) struct RuleScope<'a> {
     call_id: &'a str,
     elapsed: Elapsed,
     fingerprint: OnceCell<String>,
-    variables: Vec<OnceCell<Option<Value>>>,
+    variables: Vec<OnceCell<Result<Value, EvaluationError>>>,
     groups: Value,
     allowance: Cell<u64>,
     seen: Option<Seen<'a>>,
@@ -57,12 +57,12 @@ impl<'a> RuleScope<'a> {
         scope
     }
 
-    fn policy_variable(&self, name: &str) -> Option<Val<'_>> {
-        let at = self.policy.variables.iter().position(|(known, _)| **known == *name)?;
-        let (_, expression) = self.policy.variables.get(at)?;
-        // a variable that fails has no value, and then what asks for it fails
-        let compute = || expression.evaluate(self).ok().map(std::borrow::Cow::into_owned);
-        self.variables.get(at)?.get_or_init(compute).as_ref().map(Val::from)
+    fn policy_variable(&self, name: &str) -> Result<Option<Val<'_>>, EvaluationError> {
+        let at = self.policy.variables.iter().position(|(known, _)| **known == *name);
+        let entry = at.and_then(|at| Some((self.policy.variables.get(at)?, self.variables.get(at)?)));
+        let Some(((_, expression), computed)) = entry else { return Ok(None) };
+        let compute = || expression.evaluate(self).map(std::borrow::Cow::into_owned);
+        computed.get_or_init(compute).as_ref().map(|value| Some(Val::from(value))).map_err(Clone::clone)
     }
 
     fn budget(&self, name: &str) -> Option<Val<'_>> {
@@ -124,6 +124,13 @@ impl Scope for RuleScope<'_> {
         }
     }
 
+    fn computed(&self, name: &str) -> Result<Option<Val<'_>>, EvaluationError> {
+        match name.strip_prefix("variables.") {
+            Some(variable) => self.policy_variable(variable),
+            None => Ok(self.value(name)),
+        }
+    }
+
     fn value(&self, name: &str) -> Option<Val<'_>> {
         if let Some(data) = self.data(name) {
             return Some(Val::from(data));
@@ -153,7 +160,7 @@ impl Scope for RuleScope<'_> {
             "session.depth" => session.map(|session| whole(session.depth)),
             "now" => Some(Val::from(self.task.now)),
             _ => match name.split_once('.') {
-                Some(("variables", variable)) => self.policy_variable(variable),
+                Some(("variables", variable)) => self.policy_variable(variable).ok().flatten(),
                 Some(("budget", figure)) => self.budget(figure),
                 _ => self.of_outcome(self.seen.as_ref()?, name),
             },
