@@ -395,7 +395,7 @@ impl Task {
         for detector in session.detectors.all_mut() {
             detector.dispatched(dispatch);
         }
-        session.detectors.frequency.dispatched(dispatch);
+        session.detectors.frequency.dispatched(dispatch, &session.detectors.window);
         if let Some(cycle) = &mut session.detectors.cycle {
             cycle.dispatched(call.loose, now, call);
         }

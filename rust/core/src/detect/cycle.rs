@@ -108,7 +108,7 @@ impl CycleStream {
 
     /// A call is on its way: if only the cool-down lets it through, no second one may follow.
     pub(crate) fn dispatched(&mut self, member: u64, now: f64, call: &Call) {
-        if self.is_cool(now) && self.names(member) {
+        if self.out.is_none() && self.is_cool(now) && self.names(member) {
             self.out = Some(call.number);
         }
     }

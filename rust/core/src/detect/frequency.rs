@@ -6,7 +6,6 @@ use super::tally::Tally;
 use super::window::Window;
 use super::{counted, Before, Dispatch, Observation, Remarks};
 use crate::call::Call;
-use crate::policy::Rungs;
 use crate::verdict::{Finding, IncidentKey};
 use crate::Reason;
 
@@ -36,10 +35,11 @@ impl Frequency {
         })
     }
 
-    pub(crate) fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
+    pub(crate) fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>, window: &Window) {
         let Some(rungs) = &call.tool.detectors.frequency else { return };
         if let Some(last) = self.last.get_mut(&call.exact.0) {
-            last.dispatched(&Rungs { refuse_after: Some(0), ..*rungs }, now, call);
+            last.count = window.count(call.exact.0);
+            last.dispatched(rungs, now, call);
         }
     }
 

@@ -34,7 +34,7 @@ impl Tally {
 
     /// A call is on its way: if only the cool-down lets it through, no second one may follow.
     pub(crate) fn dispatched(&mut self, rungs: &Rungs, now: f64, call: &Call) {
-        if rungs.reached(self.count) && rungs.cooled(self.last, now) {
+        if self.out.is_none() && rungs.reached(self.count) && rungs.cooled(self.last, now) {
             self.out = Some(call.number);
         }
     }
