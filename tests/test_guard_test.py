@@ -93,7 +93,7 @@ class TestOfARun:
     def test_a_stop_by_what_a_call_brought_counts_as_stop_and_refusal(self, tmp_path: Path) -> None:
         # reads of three tools, each result known: the task-wide streak of calls without gain reaches 3 at seq 4
         steps = "  steps:\n" + "".join(
-            f"    - {{tool: {tool}, arguments: {{n: {n}}}, result: same}}\n"
+            f"    - {{tool: {tool}, arguments: {{n: {n}}}, result: same{', expect: {next: exit}' if n == 3 else ''}}}\n"
             for n, tool in enumerate(["read", "other", "read", "other", "read"])
         )
         expect = (
@@ -163,8 +163,8 @@ class TestOfAStep:
     - {tool: shell, arguments: {c: x}, round: 1, time: 1s, duration: 500ms, result: a, expect: {action: allow}}
     - {tool: shell, arguments: {c: x}, round: 1, time: 1.5, result: a, expect: {reasons: [duplicate_in_batch]}}
     - {event: user_turn, by: human, time: 2m}
-    - {tool: shell, arguments: {c: y}, time: 1h, result: a, expect: {action: allow}}
-    - {tool: shell, arguments: {c: z}, time: 3601.5, duration: 0.5, result: a, expect: {reasons: [budget_time]}}
+    - {tool: shell, arguments: {c: y}, time: 59m, result: a, expect: {action: allow}}
+    - {tool: shell, arguments: {c: z}, time: 3600.5, duration: 500ms, result: a, expect: {reasons: [budget_time]}}
 """
         assert missed(tmp_path, body) == []
 

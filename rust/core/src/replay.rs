@@ -11,7 +11,7 @@ use crate::policy::{ErrorClass, Policy};
 use crate::reply;
 use crate::task::{Event, Task};
 use crate::trace::{CallRecord, Record, TraceEvent, What};
-use crate::verdict::{reason_name, Action, Assessment, Note, Stop, Verdict};
+use crate::verdict::{reason_name, Action, Assessment, Next, Note, Stop, Verdict};
 
 /// What was decided of one recorded call.
 #[derive(Clone, Debug)]
@@ -379,6 +379,9 @@ impl Replay {
             row.spent = spent;
             if let Some(stop) = late.filter(|stop| stop.call_id == *id) {
                 row.stop = Some(stop.clone());
+                if let Some(assessment) = &mut row.assessment {
+                    assessment.next = Next::Exit; // rounds are explicit here: the stop came when this one was closed
+                }
             }
             let touched = count(&mut self.totals, row);
             track.noted |= !row.notes.is_empty();
