@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from callgate import Gate, PolicyError, Task
+from callgate import Gate, PolicyError, Task, UnknownCallError
 
 POLICY = """\
 apiVersion: callgate/v1
@@ -111,3 +111,19 @@ print(*(task.admit("pay", {"id": 1}).reasons))
             input=task.snapshot(), capture_output=True, text=True, check=True,
         )  # fmt: skip
         assert done.stdout.splitlines() == ["refuse", "allow", "duplicate_effect"]
+
+
+def test_a_verdict_is_no_condition_so_that_a_refusal_cannot_pass_for_a_yes() -> None:
+    verdict = Gate.load("default").task("t").admit("look", {})
+    with pytest.raises(TypeError, match=r"ask `verdict\.allowed`"):
+        bool(verdict)
+
+
+def test_what_is_told_of_a_call_that_is_not_out_says_why() -> None:
+    task = Gate.load("default").task("t")
+    verdict = task.admit("look", {})
+    with pytest.raises(UnknownCallError, match="waits for an approval"):
+        task.approve(verdict.call_id)
+    task.observe(verdict.call_id, error="disk on fire")
+    with pytest.raises(UnknownCallError, match="came back"):
+        task.observe(verdict.call_id, result=1)

@@ -113,6 +113,7 @@ class Stop:
 
 @final
 class Verdict:
+    def __bool__(self) -> bool: ...
     @property
     def allowed(self) -> bool: ...
     @property

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -51,14 +52,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BROKEN_PIPE
-    except Exception as error:
-        if os.environ.get("CALLGATE_DEBUG"):
-            raise
-        words = " ".join(str(error).split())
-        print(f"callgate: internal error: {type(error).__name__}: {words}", file=sys.stderr)
-        print("callgate: this is a fault of callgate itself; CALLGATE_DEBUG=1 shows where", file=sys.stderr)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+            return _internal(error)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in the buffer has nowhere to go
+        print(f"callgate: the output cannot be written: {(error.strerror or 'no room').lower()}", file=sys.stderr)
         return EXIT_USAGE
+    except Exception as error:
+        return _internal(error)
     return code
+
+
+def _internal(error: Exception) -> int:
+    """Tell of a fault of ours, briefly; the whole of it where it is asked for."""
+    if os.environ.get("CALLGATE_DEBUG"):
+        raise error
+    words = " ".join(str(error).split())
+    print(f"callgate: internal error: {type(error).__name__}: {words}", file=sys.stderr)
+    print("callgate: this is a fault of callgate itself; CALLGATE_DEBUG=1 shows where", file=sys.stderr)
+    return EXIT_USAGE
 
 
 def _run(argv: list[str]) -> int:

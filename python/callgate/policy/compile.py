@@ -34,6 +34,8 @@ def compile_policy(
     Returns:
         The compiled policy, None if something is an error; and all that is wrong, warnings included, in order.
     """
+    if any(diagnostic.severity == "error" for diagnostic in resolved.diagnostics):
+        return None, ordered(resolved.diagnostics)  # what is missing below would only be found missing again
     if manifests is None:
         manifests = [(name, document, ("spec",)) for name, document in resolved.manifests.items()]
     documents = [(name, _manifest(name, document, steps)) for name, document, steps in manifests]

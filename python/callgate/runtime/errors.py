@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def _line(diagnostic: Diagnostic) -> str:
     return f"  {place}: {diagnostic.code}: {diagnostic.message}{hint}"
 
 
-def reported(error: BaseException | dict[str, object]) -> Reported:
-    """An exception or a dictionary as (type, status, message).
+def reported(error: BaseException | Mapping[str, object] | str) -> Reported:
+    """An exception, a dictionary or a text as (type, status, message).
 
     Exceptions are told by what they are called and carry, so that no library has to be imported: a time-out, a broken
     connection, an HTTP status under `status_code`, `status` or `code`, else the name of the class.
@@ -49,7 +49,9 @@ def reported(error: BaseException | dict[str, object]) -> Reported:
     >>> reported({"type": "http", "status": 503})
     ('http', 503, None)
     """
-    if isinstance(error, dict):
+    if isinstance(error, str):
+        return None, None, error
+    if isinstance(error, Mapping):
         kind, status, message = error.get("type"), error.get("status"), error.get("message")
         return (
             None if kind is None else str(kind),

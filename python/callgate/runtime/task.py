@@ -116,7 +116,7 @@ class Task:
         call_id: str,
         *,
         result: object = MISSING,
-        error: BaseException | Mapping[str, Any] | None = None,
+        error: BaseException | Mapping[str, Any] | str | None = None,
         is_error: bool = False,
         result_digest: str | None = None,
         tokens: float | None = None,
@@ -128,7 +128,7 @@ class Task:
             call_id: the verdict's `call_id`.
             result: what the tool returned; left out where it is not known. Anything Python has: dataclasses and
                 pydantic-like objects are read by their fields, what has no JSON form equals nothing.
-            error: the exception, or `{"type", "status", "message"}`.
+            error: the exception, `{"type", "status", "message"}`, or a text.
             is_error: the result is a failure, as MCP and others flag it.
             result_digest: a digest of the whole result where `result` was cut.
             tokens: how many tokens the result takes.
@@ -143,7 +143,7 @@ class Task:
         known = result is not MISSING
         told = None
         if error is not None:
-            told = reported(error if isinstance(error, BaseException) else dict(error))
+            told = reported(error)
         return self._state.observe(
             call_id,
             self._now(now),

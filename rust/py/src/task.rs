@@ -14,8 +14,8 @@ use crate::lift::{lift_arguments, lift_result, to_python};
 use crate::policy::CompiledPolicy;
 use crate::verdict::{notes, Assessment, Note, Stop, Verdict};
 
-create_exception!(_core, UnknownCallError, PyLookupError, "No call of this id is out (or was asked about).");
-create_exception!(_core, SnapshotError, PyValueError, "A snapshot that cannot be resumed.");
+create_exception!(callgate, UnknownCallError, PyLookupError, "No call of this id is out (or was asked about).");
+create_exception!(callgate, SnapshotError, PyValueError, "A snapshot that cannot be resumed.");
 
 /// Adds what this module has to the Python module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -62,7 +62,13 @@ impl TaskState {
 }
 
 fn unknown(id: String) -> PyErr {
-    UnknownCallError::new_err(format!("no call `{id}` is out"))
+    UnknownCallError::new_err(format!(
+        "no call `{id}` is out: it was refused, came back or was given up already, or was never admitted"
+    ))
+}
+
+fn unasked(id: String) -> PyErr {
+    UnknownCallError::new_err(format!("no call `{id}` waits for an approval"))
 }
 
 fn unreadable(error: &CoreSnapshotError) -> PyErr {
@@ -179,14 +185,14 @@ impl TaskState {
     /// A person says yes to a call that was asked about.
     #[pyo3(signature = (call_id, now))]
     fn approve(&self, call_id: &str, now: Option<f64>) -> PyResult<Verdict> {
-        let verdict = self.lock()?.approve(&self.policy, call_id, now).map_err(unknown)?;
+        let verdict = self.lock()?.approve(&self.policy, call_id, now).map_err(unasked)?;
         Ok(Verdict { verdict })
     }
 
     /// A person says no.
     #[pyo3(signature = (call_id, now))]
     fn deny(&self, call_id: &str, now: Option<f64>) -> PyResult<Vec<Note>> {
-        let notes = self.lock()?.deny(call_id, now).map_err(unknown)?;
+        let notes = self.lock()?.deny(call_id, now).map_err(unasked)?;
         Ok(notes.into_iter().map(|note| Note { note }).collect())
     }
 

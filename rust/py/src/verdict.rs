@@ -1,6 +1,7 @@
 //! Verdicts and assessments as Python sees them. What is rarely read is made when it is.
 use callgate_core::{reason_name, Action, Evidence, Next};
 use callgate_value::to_json;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -263,6 +264,11 @@ impl Verdict {
     #[getter]
     fn fingerprint(&self) -> String {
         self.verdict.fingerprint()
+    }
+
+    /// A verdict is never a condition by itself: a refusal would be as true as anything else.
+    fn __bool__(&self) -> PyResult<bool> {
+        Err(PyTypeError::new_err("a verdict is neither true nor false; ask `verdict.allowed`"))
     }
 
     fn __repr__(&self) -> String {
