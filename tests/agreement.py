@@ -429,8 +429,6 @@ class Slow:
         """Apply an operation and give what it brought."""
         task = self.task
         given = {name: value for name, value in operation.items() if name not in ("op", "id")}
-        if operation.get("agent", "root") != "root":  # the root starts it, so the root's session has begun too
-            task.session_began.setdefault("root", max(task.now, operation.get("now", task.now)))
         match operation["op"]:
             case "admit":
                 return {"verdicts": [view_of_verdict(verdict) for verdict in task.admit_all(**copy.deepcopy(given))]}

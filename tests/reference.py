@@ -34,15 +34,15 @@ class Reference:
         self.policy = policy
         self.manifests = {name: keys or {} for manifest in manifests for name, keys in manifest["tools"].items()}
 
-    def task(self, name: str = "task", now: float = 0.0) -> "Task":
-        """Start a task at a time in seconds."""
-        return Task(self.policy, self.manifests, now)
+    def task(self, agent: str = "root", now: float = 0.0) -> "Task":
+        """Let an agent begin a task at a time in seconds."""
+        return Task(self.policy, self.manifests, agent, now)
 
 
 class Task:
     """One job: all its agents, what they asked for, and what came back."""
 
-    def __init__(self, policy: dict[str, Any], manifests: dict[str, dict[str, Any]], now: float) -> None:
+    def __init__(self, policy: dict[str, Any], manifests: dict[str, dict[str, Any]], agent: str, now: float) -> None:
         self.policy = policy
         self.manifests = manifests
         self.detectors: dict[str, Any] = policy.get("detectors") or {}
@@ -51,7 +51,7 @@ class Task:
         self.budgets = Budgets(policy)
         self.history = History()
         self.now = self.began = now
-        self.session_began: dict[str, float] = {}
+        self.session_began = {agent: now}
         self.rounds: dict[str, Round] = {}
         self.round_of: dict[Call, Round] = {}
         self.asked: dict[str, Call] = {}

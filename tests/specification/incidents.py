@@ -4,7 +4,7 @@ from typing import Any
 
 from specification.calls import Call
 from specification.detectors import state_key
-from specification.history import Approved, Counted, Entry, History, Reset, Turn
+from specification.history import Counted, Dispatched, Entry, History, Reset, Turn
 
 
 def names(incident: Any, call: Call) -> bool:
@@ -42,7 +42,7 @@ def brings_news(history: History, incident: Any, turn: Turn) -> bool:
     if incident[:2] == ("task", "state"):
         states = [entry.outcome.state for entry in fed]
         return turn.outcome.state is not None and turn.outcome.state not in states
-    if turn.outcome.symbol is None:
+    if turn.outcome.symbol is None or incident == ("task", "transfers"):
         return False
     if incident[2:3] not in (("tool",), ("reads",)):
         fed = [entry for entry in fed if (entry.call.agent, entry.call.loose) == (turn.call.agent, turn.call.loose)]
@@ -51,10 +51,12 @@ def brings_news(history: History, incident: Any, turn: Turn) -> bool:
 
 
 def ends(incident: Any, entry: Entry) -> bool:
-    """Tell whether a reset, or a person's approval of the one call that it names, ends the incident."""
+    """Tell whether a reset ends the incident, or a person's approval that let the one call run that it names."""
     if isinstance(entry, Reset):
         return "incidents" in entry.names
-    return isinstance(entry, Approved) and incident == ("task", "calls", frozenset([entry.loose]))
+    if isinstance(entry, Dispatched) and entry.call.approved:
+        return bool(incident == ("task", "calls", frozenset([entry.call.loose])))
+    return False
 
 
 def tally(history: History, incident: Any) -> tuple[int, int]:

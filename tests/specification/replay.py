@@ -29,7 +29,7 @@ def replay(records: list[Record], policy: dict[str, Any], manifests: list[dict[s
     for session in sessions:
         own = sorted((each for each in records if each["session"] == session), key=lambda each: each.get("seq", 0))
         for record in own:
-            tasks.setdefault(task_of(record), reference.task(task_of(record)))
+            tasks.setdefault(task_of(record), reference.task(record.get("agent") or "root"))
         for _, batch in groupby(enumerate(own), key=batch_of):
             yield from judge(tasks, [{"call_id": f"{session}-{place + 1}", **record} for place, record in batch])
 
