@@ -64,6 +64,7 @@ def policy(draw: Draw) -> dict[str, Any]:
             **({"note_after": note} if draw.chance(70) else {}),
             **({"refuse_after": note + draw.choice([0, 1, 2])} if draw.chance(percent) else {}),
             **some(draw, 25, "cool_down", ["2s", "10s"]),
+            **some(draw, 4, "exit_after", [note + 2]),
         }
 
     detectors: dict[str, Any] = {"window": draw.choice([8, 12, 50])}
@@ -102,7 +103,7 @@ def policy(draw: Draw) -> dict[str, Any]:
             detectors[name] = make()
     if draw.chance(15):
         detectors["for"] = {
-            draw.choice(["get", "bash", "search"]): {"same_error": rungs(80), "exact_repeat": rungs(80)}
+            draw.choice(["get", "bash", "search", "mystery"]): {"same_error": rungs(80), "exact_repeat": rungs(80)}
         }
     groups = ["repeats", "errors", "results", "gain", "incidents"]
     spec: dict[str, Any] = {
@@ -148,6 +149,11 @@ def tools(draw: Draw) -> dict[str, Any]:
         "classes": draw.choice([["transient"], ["permanent"], ["permanent", "ambiguous"]]),
         "max": draw.choice([1, 2]),
     }
+    errors = [
+        {"when": "result.missing", "class": "permanent", "type": "not_there"},
+        *([{"class": draw.choice(["permanent", "transient", "ambiguous"])}] if draw.chance(50) else []),
+    ]
+    forms = [{"when": "args.wait", "waiting": {"max_unchanged": 2}}, {"when": "args.look", "effect": "read"}]
     get: dict[str, Any] = {
         "effect": "read",
         **some(draw, 30, "groups", [["search"]]),
@@ -160,12 +166,17 @@ def tools(draw: Draw) -> dict[str, Any]:
             **some(draw, 20, "casefold", [["key"]]),
             **some(draw, 30, "target", [["path"]]),
             **some(draw, 20, "defaults", [{"n": 0}]),
+            **some(draw, 15, "paths", [["path"]]),
+            **some(draw, 15, "unordered", [["of"]]),
+            **some(draw, 10, "group", ["hints.group"]),
         },
         "result": {
             **some(draw, 30, "records", ["result.items"]),
             **some(draw, 20, "empty_when", ["result.none"]),
             **some(draw, 20, "version", ["result.version"]),
             **some(draw, 30, "ignore", [["query"]]),
+            **some(draw, 15, "ignore_text", [["run-[0-9]"], ["in [0-9]+ms"]]),
+            **some(draw, 10, "failed_when", ["result.none"]),
         },
     }
     if "records" in get["result"]:
@@ -193,7 +204,12 @@ def tools(draw: Draw) -> dict[str, Any]:
         "page": page,
         "put": put,
         "send": send,
-        "bash": {"effect": "unknown", **some(draw, 20, "retry", [retry])},
+        "bash": {
+            "effect": "unknown",
+            **some(draw, 20, "retry", [retry]),
+            **some(draw, 30, "errors", [errors]),
+            **some(draw, 25, "forms", [forms]),
+        },
         "click": {"effect": "ui", "result": some(draw, 60, "state", ["result.state"])},
         "hand": {"effect": "control", "transfer": True},
         "poll": {
@@ -217,6 +233,8 @@ ARGUMENTS: dict[str, list[dict[str, Any]]] = {
         {"key": "b", "path": "x", "n": 1},
         {"key": "b", "path": "y", "n": 1},
         {"key": "c", "path": "x", "n": 1},
+        {"key": "c", "path": "./x/", "n": 1, "of": [1, 2]},
+        {"key": "c", "path": "x", "n": 1, "of": [2, 1]},
     ],
     "page": [
         {"path": "x"},
@@ -229,7 +247,13 @@ ARGUMENTS: dict[str, list[dict[str, Any]]] = {
     ],
     "put": [{"path": "x", "text": "one"}, {"path": "x", "text": "two"}, {"path": "y", "text": "one"}],
     "send": [{"path": "x", "to": "anna"}, {"path": "y", "to": "anna"}, {"path": "x", "to": "otto"}],
-    "bash": [{"command": "make"}, {"command": "make"}, {"command": "ls"}],
+    "bash": [
+        {"command": "make", "wait": False, "look": False},
+        {"command": "make", "wait": False, "look": False},
+        {"command": "ls", "wait": False, "look": True},
+        {"command": "", "wait": True},
+        {"command": "odd"},
+    ],
     "click": [{"on": "next"}, {"on": "back"}],
     "hand": [{"agent": "anna"}, {"agent": "otto"}],
     "poll": [{"handle": 1}, {"handle": 1}, {"handle": 2}],
@@ -254,8 +278,8 @@ FAULTS: list[dict[str, Any]] = [
     {"error": {"type": "tool_error", "message": "no such thing"}},
     {"error": {"type": "tool_error", "message": "otto is not there"}},
     {"error": {"type": "tool_error", "message": "anna is not there"}},
-    {"error": {"type": "exit_nonzero"}, "result": {"code": 1, "out": "2 failed in 12ms"}},
-    {"error": {"type": "exit_nonzero"}, "result": {"code": 1, "out": "2 failed in 13ms"}},
+    {"error": {"type": "exit_nonzero"}, "result": {"code": 1, "out": "2 failed in 12ms", "missing": False}},
+    {"error": {"type": "exit_nonzero"}, "result": {"code": 1, "out": "2 failed in 13ms", "missing": True}},
     {"error": {"type": "exit_nonzero"}, "result": {"code": 1, "out": "3 failed in 13ms"}},
     {"error": {"type": "FileNotFoundError", "message": "a"}},
     {"error": {"type": "FileNotFoundError", "message": "b"}},
@@ -270,6 +294,9 @@ FAULTS: list[dict[str, Any]] = [
     {"error": {"type": "unknown_tool"}},
     {"error": {"type": "denied"}},
     {"is_error": True, "result": "went wrong"},
+    {"is_error": True},
+    {"error": {"type": "tool_error", "message": "no file /tmp/anna-7 at 10:00:01, pid 17"}},
+    {"error": {"type": "tool_error", "message": "no file /tmp/anna-8 at 10:00:02, pid 18"}},
 ]
 
 
@@ -332,7 +359,8 @@ class Player:
             tool = self.draw.choice(self.tools)
             call = {"tool": tool, "arguments": self.draw.choice(ARGUMENTS[tool])}
         self.last.append(call)
-        return {**call, "call_id": f"c{self.made}"}
+        hints = {"hints": {"group": self.draw.choice(["g", None])}} if self.draw.chance(20) else {}
+        return {**call, **hints, "call_id": f"c{self.made}"}
 
     def admit(self) -> Op:
         size = self.draw.choice([2, 3]) if self.draw.chance(self.batching) else 1

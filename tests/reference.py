@@ -416,7 +416,7 @@ class Task:
             return
         verdict.action = "refuse"
         verdict.code = code(verdict.reasons[0])
-        verdict.notes = []
+        verdict.notes = [note for note in verdict.notes if note[1] == "policy_error"]
         verdict.reuse_of = verdict.age = None
 
     # After a call
@@ -469,18 +469,20 @@ class Task:
         history.append(turn)
 
         notes = [(call.id, "policy_error")] if outcome.erred else []
+        left = False  # one exit an observation
         for reason, name, detector, brings_note in DETECTORS:
             rungs = self.rungs(name, call.tool)
             if rungs is None or not brings_note(turn):
                 continue
             count = max((streak.count for streak in detector(history, call, rungs, outcome)), default=0)
             blind = not call.tool.declared and reason not in BLIND
-            exits = reason != "no_gain" and not blind and reached(count, rungs.get("exit_after"))
+            exits = reason != "no_gain" and not left and not blind and reached(count, rungs.get("exit_after"))
+            left = left or exits
             if exits and self.mode == "enforce":
                 self.exit(reason)
             if reached(count, rungs.get("note_after")) or exits:
                 notes.append((call.id, reason))
-        if turn.feeds == "all" and self.exit_reached(turn) and (call.id, "no_gain") not in notes:
+        if turn.feeds == "all" and not left and self.exit_reached(turn) and (call.id, "no_gain") not in notes:
             notes.append((call.id, "no_gain"))
         return notes
 

@@ -44,8 +44,7 @@ class Outcome:
 
         self.symbol: Any = None
         if self.failed:
-            if known or error is not None:
-                self.symbol = ("failure", self.type, self.status, self.text)
+            self.symbol = ("failure", self.type, self.status, self.text)
         elif known and (version := self.optional(tool.result.get("version"), variables)) is not None:
             self.symbol = ("version", canonical(version))
         elif digest is not None:
@@ -85,7 +84,10 @@ class Outcome:
         if tool.effect in ("write", "external") and self.type in ("timeout", "cancelled"):
             return "ambiguous"
         for entry in tool.errors:
-            if "when" not in entry or dig(entry["when"], variables) is True:
+            holds = "when" not in entry or self.evaluate(entry["when"], variables, bool)
+            if holds is None:  # it erred: the search ends
+                break
+            if holds:
                 self.named = entry.get("type", self.type)
                 return str(entry["class"])
         if self.type in ("timeout", "cancelled"):
@@ -121,7 +123,7 @@ class Outcome:
     def grade_of(self, known: bool, variables: dict[str, Any]) -> str:
         declared = self.call.tool.result
         if self.failed:
-            return "failed"
+            return "ungraded" if self.erred else "failed"
         if not known:
             return "ungraded"
         empty = "empty_when" in declared and self.evaluate(declared["empty_when"], variables, bool)
