@@ -234,6 +234,7 @@ class Task:
         call.retry = is_retry(history, call)
 
         after_stop = self.stopped and not self.budgets.reserved_for(call.tool.name)
+        call.double = bad_id
         if not after_stop and not bad_id:
             ran = [entry.call for entry in history if isinstance(entry, Dispatched)]
             left = [entry.call for entry in history if isinstance(entry, Ended) and entry.outcome is None]
@@ -476,7 +477,8 @@ class Task:
                 continue
             count = max((streak.count for streak in detector(history, call, rungs, outcome)), default=0)
             blind = not call.tool.declared and reason not in BLIND
-            exits = reason != "no_gain" and not left and not blind and reached(count, rungs.get("exit_after"))
+            may_exit = reason != "no_gain" and not left and not blind and not self.stopped
+            exits = may_exit and reached(count, rungs.get("exit_after"))
             left = left or exits
             if exits and self.mode == "enforce":
                 self.exit(reason)

@@ -26,7 +26,9 @@ def retries_used(history: History, outcome: Outcome) -> int:
         if isinstance(entry, Dispatched | Ended) and same_call(entry.call, outcome.call):
             if isinstance(entry, Ended) and entry.outcome and not entry.outcome.failed:
                 break
-            used += isinstance(entry, Dispatched) and entry.call.retry
+            if isinstance(entry, Dispatched) and not entry.call.retry:
+                break
+            used += isinstance(entry, Dispatched)
             used -= isinstance(entry, Ended) and entry.outcome is None and entry.call.retry
     return used
 
