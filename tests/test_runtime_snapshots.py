@@ -115,3 +115,45 @@ class TestRefused:
         text = json.dumps({**body, "elapsed": "HERE"}).replace('"HERE"', value)
         with pytest.raises(SnapshotError):
             Gate.load("default").resume(text)
+
+
+def test_a_changed_character_of_the_state_is_found_out() -> None:
+    gate = Gate.load("default")
+    task = gate.task("t")
+    task.admit("look", {"n": 1})
+    body = json.loads(task.snapshot())
+    for at in range(70, len(body["state"]), 97):
+        changed = body["state"][:at] + ("1" if body["state"][at] != "1" else "2") + body["state"][at + 1 :]
+        with pytest.raises(SnapshotError, match="cut or changed"):
+            gate.resume(json.dumps({**body, "state": changed}))
+
+
+def test_two_tasks_of_one_id_are_resumed_apart() -> None:
+    gate = Gate.load("default")
+    first, second = gate.task("t").snapshot(), gate.task("t").snapshot()
+    assert (gate.resume(first).id, gate.resume(second).id) == ("t", "t")
+    with pytest.raises(SnapshotError, match="resumed already"):
+        gate.resume(first)
+
+
+def test_amounts_beyond_numbers_do_not_make_a_snapshot_that_cannot_be_read() -> None:
+    gate = Gate.load("default")
+    task = gate.task("t")
+    for _ in range(3):
+        task.usage(cost=1.7e308, tokens=1.7e308)
+    assert gate.resume(task.snapshot()).spent["cost"] == pytest.approx(1.797e308, rel=1e-3)
+
+
+def test_what_a_model_or_a_tool_says_never_makes_the_guard_raise() -> None:
+    class Odd(Exception):
+        @property
+        def response(self) -> object:
+            raise RuntimeError("no response")
+
+    task = Gate.load("default").task("t")
+    assert task.admit("\ud800", {}, call_id="\udfff").allowed
+    for number, error in enumerate(
+        [RuntimeError("\udcff"), {"message": "\ud800", "status": 2**70}, {"type": "\ud800"}, Odd("x"), "\ud800"]
+    ):
+        verdict = task.admit("look", {"n": number})
+        assert task.observe(verdict.call_id, error=error).grade == "failed"

@@ -220,7 +220,8 @@ def _yaml_files(folder: Path) -> list[Path]:
     found: list[Path] = []
     for base, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(base, name) for name in files if name.endswith(SUFFIXES) and not name.startswith(".")]
+        named = [Path(base, name) for name in files if name.endswith(SUFFIXES) and not name.startswith(".")]
+        found += [path for path in named if path.is_file()]  # a pipe would be waited for
     return sorted(found)
 
 

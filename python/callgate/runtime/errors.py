@@ -55,7 +55,7 @@ def reported(error: BaseException | Mapping[str, object] | str) -> Reported:
         kind, status, message = error.get("type"), error.get("status"), error.get("message")
         return (
             None if kind is None else str(kind),
-            status if isinstance(status, int) and not isinstance(status, bool) else None,
+            status if isinstance(status, int) and not isinstance(status, bool) and abs(status) < 2**31 else None,
             None if message is None else str(message),
         )
     status = _status(error)
@@ -63,12 +63,19 @@ def reported(error: BaseException | Mapping[str, object] | str) -> Reported:
 
 
 def _status(error: BaseException) -> int | None:
-    for holder in (error, getattr(error, "response", None)):
+    for holder in (error, _field(error, "response")):
         for name in ("status_code", "status"):
-            value = getattr(holder, name, None)
+            value = _field(holder, name)
             if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599:
                 return value
     return None
+
+
+def _field(holder: object, name: str) -> object:
+    try:
+        return getattr(holder, name, None)
+    except Exception:  # a property of somebody else's that raises has nothing to tell
+        return None
 
 
 def _kind(error: BaseException, status: int | None) -> str:

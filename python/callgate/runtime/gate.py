@@ -129,9 +129,9 @@ class Gate:
             raise SnapshotError(f"this is no snapshot of a task: {error}") from None
         state = TaskState.resume(self.policy, text, any_policy=any_policy)
         with self._lock:
-            if (state.id, state.generation) in self._resumed:
+            if (state.lineage, state.generation) in self._resumed:
                 raise SnapshotError(f"generation {state.generation} of task `{state.id}` was resumed already")
-            self._resumed.add((state.id, state.generation))
+            self._resumed.add((state.lineage, state.generation))
         # a wall clock that jumped back must not give time back
         away = max(0.0, self.clock.wall() - wall)
         return Task(self, state, agent, self.clock.monotonic() - elapsed - away)

@@ -204,8 +204,8 @@ impl Pool {
         // nothing is ever given back by a negative or absurd report
         let sane = |amount: f64| if amount.is_finite() && amount > 0.0 { amount } else { 0.0 };
         for spent in [&mut self.spent, &mut share.spent] {
-            spent.tokens += sane(tokens);
-            spent.cost += sane(cost);
+            spent.tokens = (spent.tokens + sane(tokens)).min(f64::MAX);
+            spent.cost = (spent.cost + sane(cost)).min(f64::MAX);
         }
     }
 

@@ -1,8 +1,12 @@
 //! Snapshots: a task's state as text, and back.
+use callgate_value::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::policy::Policy;
 use crate::task::Task;
+
+/// The largest counter that a snapshot may hold: 2^53.
+const MOST: u64 = 1 << 53;
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -69,7 +73,9 @@ impl Task {
             state.close_round(policy, session);
         }
         let taken = Taken { callgate_snapshot: VERSION, policy: &policy.digest, task: &state };
-        serde_json::to_string(&taken).map_err(|error| SnapshotError::Malformed(error.to_string()))
+        let body = serde_json::to_string(&taken).map_err(|error| SnapshotError::Malformed(error.to_string()))?;
+        // a cut or changed text is found out by its digest; whoever wants to forge one can make a digest too
+        Ok(format!("{}\n{body}", Digest::of(body.as_bytes()).to_hex()))
     }
 
     /// The task that a snapshot was taken of, in its next generation.
@@ -77,7 +83,11 @@ impl Task {
     /// # Errors
     /// [`SnapshotError`]; `any_policy` lets a snapshot of another policy through.
     pub fn resume(policy: &Policy, text: &str, any_policy: bool) -> Result<Self, SnapshotError> {
-        let given: Given = serde_json::from_str(text).map_err(|error| SnapshotError::Malformed(error.to_string()))?;
+        let (digest, body) = text.split_once('\n').unwrap_or_default();
+        if Digest::of(body.as_bytes()).to_hex() != digest {
+            return Err(SnapshotError::Malformed("it was cut or changed, or is none".to_owned()));
+        }
+        let given: Given = serde_json::from_str(body).map_err(|error| SnapshotError::Malformed(error.to_string()))?;
         if given.callgate_snapshot != VERSION {
             return Err(SnapshotError::Version(given.callgate_snapshot));
         }
@@ -85,8 +95,18 @@ impl Task {
             return Err(SnapshotError::Policy(given.policy));
         }
         let mut task = given.task;
+        // counters that no task of ours reaches would run over
+        if [task.generation, task.next_call, task.next_round, task.next_number].into_iter().any(|count| count > MOST) {
+            return Err(SnapshotError::Malformed("a counter is out of range".to_owned()));
+        }
         task.generation = task.generation.saturating_add(1);
         Ok(task)
+    }
+
+    /// Tells this task from others of the same id: made from its random key, which it does not give away.
+    #[must_use]
+    pub fn lineage(&self) -> String {
+        Digest::of(&self.key.to_bytes()).to_hex()
     }
 
     /// How often the task was resumed.

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use callgate_core::{About, Event, Outcome, Reported, Request, SnapshotError as CoreSnapshotError, Task as CoreTask};
 use callgate_value::{Map, Value};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyLookupError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyLookupError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::lift::{lift_arguments, lift_result, to_python};
 use crate::policy::CompiledPolicy;
@@ -32,7 +32,22 @@ pub struct TaskState {
 }
 
 /// (type, status, message)
-type ReportedError = (Option<String>, Option<i64>, Option<String>);
+type ReportedError = (Option<Loose>, Option<i64>, Option<Loose>);
+
+/// A text from outside; lone surrogates, which a model can send and Rust cannot hold, become U+FFFD.
+struct Loose(String);
+
+impl<'py> FromPyObject<'_, 'py> for Loose {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let text = object.cast::<PyString>().map_err(|_| {
+            let name = object.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+            PyTypeError::new_err(format!("expected text, found `{name}`"))
+        })?;
+        Ok(Self(text.to_string_lossy().into_owned()))
+    }
+}
 
 fn request(
     tool: String,
@@ -120,13 +135,13 @@ impl TaskState {
     fn admit(
         &self,
         agent: &str,
-        tool: String,
+        tool: Loose,
         arguments: &Bound<'_, PyAny>,
-        call_id: Option<String>,
+        call_id: Option<Loose>,
         hints: Option<&Bound<'_, PyAny>>,
         now: Option<f64>,
     ) -> PyResult<Verdict> {
-        let request = request(tool, arguments, call_id, hints);
+        let request = request(tool.0, arguments, call_id.map(|id| id.0), hints);
         let verdict = self.lock()?.admit(&self.policy, agent, &[request], now).into_iter().next();
         let verdict = verdict.ok_or_else(|| PyRuntimeError::new_err("no verdict"))?;
         Ok(Verdict { verdict })
@@ -138,11 +153,13 @@ impl TaskState {
     fn admit_all(
         &self,
         agent: &str,
-        calls: Vec<(String, Bound<'_, PyAny>, Option<String>, Option<Bound<'_, PyAny>>)>,
+        calls: Vec<(Loose, Bound<'_, PyAny>, Option<Loose>, Option<Bound<'_, PyAny>>)>,
         now: Option<f64>,
     ) -> PyResult<Vec<Verdict>> {
-        let requests: Vec<Request> =
-            calls.into_iter().map(|(tool, args, id, hints)| request(tool, &args, id, hints.as_ref())).collect();
+        let requests: Vec<Request> = calls
+            .into_iter()
+            .map(|(tool, args, id, hints)| request(tool.0, &args, id.map(|id| id.0), hints.as_ref()))
+            .collect();
         let verdicts = self.lock()?.admit(&self.policy, agent, &requests, now);
         Ok(verdicts.into_iter().map(|verdict| Verdict { verdict }).collect())
     }
@@ -167,9 +184,9 @@ impl TaskState {
             (true, None) => Some(Value::Null),
         };
         let error = error.map(|(kind, status, message)| Reported {
-            kind: kind.map(Into::into),
+            kind: kind.map(|kind| kind.0.into()),
             status,
-            message: message.map(Into::into),
+            message: message.map(|message| message.0.into()),
         });
         let outcome = Outcome { result: lifted.map(Arc::new), digest: digest.map(Into::into), error, is_error, tokens };
         let assessment = self.lock()?.observe(&self.policy, call_id, &outcome, now).map_err(unknown)?;
@@ -259,6 +276,12 @@ impl TaskState {
         dict.set_item("labels", about.labels)?;
         dict.set_item("context", to_python(py, &about.context)?)?;
         Ok(dict)
+    }
+
+    /// Tells this task from others of the same id.
+    #[getter]
+    fn lineage(&self) -> PyResult<String> {
+        Ok(self.lock()?.lineage())
     }
 
     /// How often it was resumed.
