@@ -8,7 +8,7 @@ import orjson
 
 from callgate import _core, fingerprint
 
-from .row import Row, paired
+from .row import Row, on_thread
 
 # the shapes of a shell command, of a search with filters, and of a list of records that is handed on
 SMALL: dict[str, Any] = {"command": "grep -rn 'def main' src/ | head -20", "timeout": 30}
@@ -51,7 +51,7 @@ def rows() -> list[Row]:
         def baseline(arguments: dict[str, Any] = arguments) -> object:
             return hashlib.sha256(orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
-        times = paired(repeated(ours, calls), repeated(baseline, calls), REPEATS)
+        times = on_thread(repeated(ours, calls), repeated(baseline, calls), REPEATS)
         table.append(times.row(f"fingerprint, {size}", "orjson sorted + hashlib", bar, calls))
     for size, arguments, calls, _ in SIZES:
 
@@ -61,7 +61,7 @@ def rows() -> list[Row]:
         def baseline(arguments: dict[str, Any] = arguments) -> object:
             return orjson.dumps(arguments)
 
-        times = paired(repeated(ours, calls), repeated(baseline, calls), REPEATS)
+        times = on_thread(repeated(ours, calls), repeated(baseline, calls), REPEATS)
         table.append(times.row(f"lifting, {size}", "orjson.dumps", 2.0, calls))
     return table
 

@@ -193,9 +193,9 @@ impl Pool {
             self.spent.retries += by;
             share.spent.retries += by;
         }
-        *self.by_tool.entry(tool.name.to_string()).or_default() += by;
+        add(&mut self.by_tool, &tool.name, by);
         for group in &tool.groups {
-            *self.by_group.entry(group.to_string()).or_default() += by;
+            add(&mut self.by_group, group, by);
         }
     }
 
@@ -226,18 +226,18 @@ impl Pool {
             ("workflow", Reason::BudgetTime, elapsed.workflow, budgets.workflow_time),
         ];
         for (name, reason, used, limit) in plain {
-            self.cross(budgets, name, reason, used, limit, &mut crossed);
+            self.cross(budgets, || name.to_owned(), reason, used, limit, &mut crossed);
         }
         if let Some(limit) = tool_limit(budgets, &tool.name) {
             let used = self.by_tool.get(&*tool.name).copied().unwrap_or(0.0);
-            let name = format!("tool:{}", tool.name);
-            self.cross(budgets, &name, Reason::BudgetCallsPerTool, used, Some(limit), &mut crossed);
+            let name = || format!("tool:{}", tool.name);
+            self.cross(budgets, name, Reason::BudgetCallsPerTool, used, Some(limit), &mut crossed);
         }
         for group in &tool.groups {
             let Some(limit) = budgets.calls_per_group.get(&**group).copied() else { continue };
             let used = self.by_group.get(&**group).copied().unwrap_or(0.0);
-            let name = format!("group:{group}");
-            self.cross(budgets, &name, Reason::BudgetCallsPerGroup, used, Some(limit), &mut crossed);
+            let name = || format!("group:{group}");
+            self.cross(budgets, name, Reason::BudgetCallsPerGroup, used, Some(limit), &mut crossed);
         }
         crossed
     }
@@ -245,7 +245,7 @@ impl Pool {
     fn cross(
         &mut self,
         budgets: &Budgets,
-        name: &str,
+        name: impl Fn() -> String,
         reason: Reason,
         used: f64,
         limit: Limit,
@@ -256,10 +256,14 @@ impl Pool {
         let whole = !matches!(reason, Reason::BudgetTime | Reason::BudgetCost);
         let at = |share: &f64| if whole { (share * limit).floor().max(1.0) } else { share * limit };
         let reached = budgets.notes_at.iter().filter(|share| used >= at(share)).count();
-        if reached == 0 || self.noted.get(name).is_some_and(|noted| *noted >= reached) {
+        if reached == 0 {
             return;
         }
-        self.noted.insert(name.to_owned(), reached);
+        let noted = self.noted.entry(name()).or_default();
+        if *noted >= reached {
+            return;
+        }
+        *noted = reached;
         crossed.push((reason, used, limit));
     }
 
@@ -272,6 +276,16 @@ impl Pool {
             retries: part(budgets.retries, self.spent.retries),
             tokens: part(budgets.tokens, self.spent.tokens),
             cost: budgets.cost.map(|limit| (limit - self.spent.cost).max(0.0) * share),
+        }
+    }
+}
+
+/// Adds to a count; its name is copied only where it is new.
+fn add(counts: &mut FxHashMap<String, f64>, name: &str, by: f64) {
+    match counts.get_mut(name) {
+        Some(count) => *count += by,
+        None => {
+            counts.insert(name.to_owned(), by);
         }
     }
 }

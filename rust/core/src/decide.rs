@@ -189,7 +189,7 @@ impl Task {
     }
 
     /// What tools, denials, effects and detectors say.
-    fn gather(&self, policy: &Policy, call: &Call, findings: &mut Vec<Finding>) {
+    pub(crate) fn gather(&self, policy: &Policy, call: &Call, findings: &mut Vec<Finding>) {
         let Some(session) = self.sessions.get(call.session) else { return };
         let detectors = &session.detectors;
         let uncovered = call.asked.as_ref().is_some_and(|asked| self.known.is_uncovered(asked));
@@ -379,8 +379,6 @@ impl Task {
         retry: bool,
     ) -> Fate {
         let now = self.now;
-        let uncovered = call.asked.as_ref().is_some_and(|asked| self.known.is_uncovered(asked));
-        let dispatch = Dispatch { call, now, uncovered };
         let Some(session) = self.sessions.get_mut(call.session) else { return Fate::NotRun };
         if action == Action::Ask {
             self.asked.insert(Arc::clone(call_id), Arc::clone(call));
@@ -392,17 +390,30 @@ impl Task {
             }
             return Fate::NotRun;
         }
+        if retry {
+            if let Some(attempts) = session.attempts.get_mut(&call.loose) {
+                attempts.retries = attempts.retries.saturating_add(1);
+            }
+        }
+        self.dispatch(call, now);
+        let first = self.seen.insert(call.loose);
+        let round = self.sessions.get(call.session).and_then(|it| it.round.as_ref()).map_or(0, |round| round.number);
+        let out = Out { call: Arc::clone(call), round, first, retry, read_version: self.read_version, approved: false };
+        self.out.insert(Arc::clone(call_id), out);
+        Fate::Out
+    }
+
+    /// Tells the detectors that a call is on its way.
+    pub(crate) fn dispatch(&mut self, call: &Call, now: f64) {
+        let uncovered = call.asked.as_ref().is_some_and(|asked| self.known.is_uncovered(asked));
+        let dispatch = Dispatch { call, now, uncovered };
+        let Some(session) = self.sessions.get_mut(call.session) else { return };
         for detector in session.detectors.all_mut() {
             detector.dispatched(dispatch);
         }
         session.detectors.frequency.dispatched(dispatch, &session.detectors.window);
         if let Some(cycle) = &mut session.detectors.cycle {
             cycle.dispatched(call.loose, now, call);
-        }
-        if retry {
-            if let Some(attempts) = session.attempts.get_mut(&call.loose) {
-                attempts.retries = attempts.retries.saturating_add(1);
-            }
         }
         if let Some(merged) = &mut self.merged {
             merged.dispatched(call.member(), now, call);
@@ -411,11 +422,6 @@ impl Task {
         self.states.dispatched(dispatch);
         self.transfers.dispatched(dispatch);
         self.stir(call);
-        let first = self.seen.insert(call.loose);
-        let round = self.sessions.get(call.session).and_then(|it| it.round.as_ref()).map_or(0, |round| round.number);
-        let out = Out { call: Arc::clone(call), round, first, retry, read_version: self.read_version, approved: false };
-        self.out.insert(Arc::clone(call_id), out);
-        Fate::Out
     }
 
     fn join_round(&mut self, call: &Arc<Call>, call_id: &Arc<str>, fate: Fate, findings: &[Finding], judged: Action) {

@@ -119,7 +119,9 @@ impl Known {
             self.items = FxHashSet::default();
         }
         // the items of one result are a set: what stands in it twice counts once
-        let distinct: FxHashSet<u64> = offer.items.iter().copied().collect();
+        let mut distinct = offer.items.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
         let total = u32::try_from(distinct.len()).unwrap_or(u32::MAX);
         let new = distinct.into_iter().filter(|item| self.items.insert(*item)).count();
         let new = u32::try_from(new).unwrap_or(u32::MAX);

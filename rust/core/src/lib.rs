@@ -23,6 +23,7 @@ pub mod expression;
 mod gain;
 mod identify;
 mod incident;
+pub mod measure;
 pub mod model;
 mod observe;
 mod outcome;

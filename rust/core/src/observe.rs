@@ -15,12 +15,12 @@ use crate::verdict::{Assessment, Evidence, ExitDecision, Grade, Next, Stop};
 use crate::Reason;
 
 /// An outcome that was fed already in its round: the tool, whether it failed, what came, and the call.
-type Fed = (u64, bool, u64, u64);
+pub(crate) type Fed = (u64, bool, u64, u64);
 
 /// What feeding a round came to.
 #[derive(Default)]
-struct Closed {
-    remarks: Remarks,
+pub(crate) struct Closed {
+    pub(crate) remarks: Remarks,
     stop: Option<Stop>,
     /// (call id, gain)
     gains: Vec<(Arc<str>, Gain)>,
@@ -108,7 +108,7 @@ impl Task {
     }
 
     /// A call ended, whatever came of it.
-    fn came_back(&mut self, call: &Call) {
+    pub(crate) fn came_back(&mut self, call: &Call) {
         if let Some(session) = self.sessions.get_mut(call.session) {
             for detector in session.detectors.all_mut() {
                 detector.returned(call);
@@ -235,7 +235,7 @@ impl Task {
     }
 
     /// Feeds one outcome, in request order, once the author's rules have looked at it: one that they fail on is ungraded.
-    fn feed(&mut self, policy: &Policy, mut seen: Observation, earlier: &mut Vec<Fed>, closed: &mut Closed) {
+    pub(crate) fn feed(&mut self, policy: &Policy, mut seen: Observation, earlier: &mut Vec<Fed>, closed: &mut Closed) {
         if let Some(error) = &seen.judged.expression_error {
             closed.remarks.add(Reason::PolicyError, &seen, error_evidence(error));
         }

@@ -6,6 +6,7 @@ mod identity;
 mod lift;
 mod lift_fault;
 mod long_int;
+mod measure;
 mod model;
 mod plain;
 mod policy;
@@ -21,6 +22,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     batch::register(module)?;
     evaluate::register(module)?;
     identity::register(module)?;
+    measure::register(module)?;
     model::register(module)?;
     policy::register(module)?;
     replay::register(module)?;

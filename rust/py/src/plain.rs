@@ -3,6 +3,10 @@
 //! Nearly everything is plain. What is not makes these functions give up at once; the careful way then starts anew. No
 //! Python object is created here, so neither the garbage collector nor any code of the host's can run in between: a
 //! dict that is being read cannot change.
+//!
+//! Lists of records, dicts with the same keys in the same order, are common, and their keys are mostly the very same
+//! objects. Inside a list the keys of such dicts are read, sorted and escaped once; then they are told by their addresses,
+//! which nothing else can have while the list is read.
 use std::cmp::Ordering;
 
 use callgate_value::{compare_keys, first_bytes, write_float, write_int, write_string, Map, Text, Value};
@@ -17,12 +21,14 @@ const BYTES: usize = 8 << 20;
 
 /// Lifts plain data, or gives up.
 pub fn lift(object: &Bound<'_, PyAny>) -> Option<Value> {
-    Lifter { values: VALUES, bytes: BYTES }.value(object, DEPTH)
+    Lifter { values: VALUES, bytes: BYTES, shapes: Vec::new() }.value(object, DEPTH, false)
 }
 
 /// Appends the canonical text of plain data, or gives up, leaving a part of the text behind.
 pub fn write_canonical(object: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Option<()> {
-    Writer { values: VALUES, most: out.len().checked_add(BYTES)?, out, entries: Vec::new() }.value(object, DEPTH)
+    let most = out.len().checked_add(BYTES)?;
+    let (entries, pending, shapes) = (Vec::new(), Vec::new(), Vec::new());
+    Writer { values: VALUES, most, out, entries, pending, shapes }.value(object, DEPTH, false)
 }
 
 /// What an object is, by its exact type.
@@ -59,13 +65,25 @@ fn plain<'a, 'py>(object: &'a Bound<'py, PyAny>) -> Option<Plain<'a, 'py>> {
     })
 }
 
+/// Shapes of dicts that are remembered, and lists so short that it does not pay.
+const MOST_SHAPES: usize = 16;
+const SHORT: usize = 3;
+
+/// The keys of a dict, each with its address, as far as they were read.
+struct Names {
+    length: usize,
+    keys: Vec<(usize, Text)>,
+}
+
 struct Lifter {
     values: usize,
     bytes: usize,
+    shapes: Vec<Names>,
 }
 
 impl Lifter {
-    fn value(&mut self, object: &Bound<'_, PyAny>, depth: usize) -> Option<Value> {
+    /// `repeated` says that a list is around it, so that dicts like it may follow.
+    fn value(&mut self, object: &Bound<'_, PyAny>, depth: usize, repeated: bool) -> Option<Value> {
         self.values = self.values.checked_sub(1)?;
         Some(match plain(object)? {
             Plain::Str(text) => Value::Str(self.text(text)?),
@@ -73,14 +91,19 @@ impl Lifter {
             Plain::Float(number) => Value::Float(number),
             Plain::Bool(value) => Value::Bool(value),
             Plain::Null => Value::Null,
-            Plain::List(list) => self.list(list.iter(), depth.checked_sub(1)?)?,
-            Plain::Tuple(tuple) => self.list(tuple.iter(), depth.checked_sub(1)?)?,
+            Plain::List(list) => self.list(list.iter(), depth.checked_sub(1)?, repeated)?,
+            Plain::Tuple(tuple) => self.list(tuple.iter(), depth.checked_sub(1)?, repeated)?,
             Plain::Dict(dict) => {
                 let depth = depth.checked_sub(1)?;
-                let mut entries = Vec::with_capacity(dict.len());
-                for (key, value) in dict.iter() {
-                    let key = self.text(key.cast_exact::<PyString>().ok()?.to_str().ok()?)?;
-                    entries.push((key, self.value(&value, depth)?));
+                let length = dict.len();
+                let mut shape = None;
+                let mut entries = Vec::with_capacity(length);
+                for (at, (key, value)) in dict.iter().enumerate() {
+                    if at == 0 && repeated {
+                        shape = self.shape(length, address(&key));
+                    }
+                    let key = self.key(shape, at, &key)?;
+                    entries.push((key, self.value(&value, depth, repeated)?));
                 }
                 // exact strings as keys of a dict are unique
                 Value::Map(Map::of_unique(entries))
@@ -88,15 +111,53 @@ impl Lifter {
         })
     }
 
+    /// The shape of a dict of this length and first key; a new one while there are few.
+    fn shape(&mut self, length: usize, first: usize) -> Option<usize> {
+        let alike =
+            |shape: &Names| shape.length == length && shape.keys.first().is_some_and(|(address, _)| *address == first);
+        if let Some(known) = self.shapes.iter().position(alike) {
+            return Some(known);
+        }
+        if self.shapes.len() >= MOST_SHAPES {
+            return None;
+        }
+        self.shapes.push(Names { length, keys: Vec::with_capacity(length) });
+        Some(self.shapes.len() - 1)
+    }
+
+    /// A key: a copy of the shape's where it is the same object, and the shape's next one where that is not read yet.
+    fn key(&mut self, shape: Option<usize>, at: usize, key: &Bound<'_, PyAny>) -> Option<Text> {
+        let known = shape.and_then(|shape| self.shapes.get(shape)).and_then(|shape| shape.keys.get(at));
+        match known {
+            Some((have, text)) if *have == address(key) => {
+                self.bytes = self.bytes.checked_sub(text.as_bytes().len())?;
+                return Some(text.clone());
+            }
+            Some(_) => return self.text(key_text(key)?),
+            None => {}
+        }
+        let text = self.text(key_text(key)?)?;
+        if let Some(shape) = shape.and_then(|shape| self.shapes.get_mut(shape)) {
+            shape.keys.push((address(key), text.clone()));
+        }
+        Some(text)
+    }
+
     fn text(&mut self, text: &str) -> Option<Text> {
         self.bytes = self.bytes.checked_sub(text.len())?;
         Some(Text::from(text))
     }
 
-    fn list<'py>(&mut self, items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>, depth: usize) -> Option<Value> {
+    fn list<'py>(
+        &mut self,
+        items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>,
+        depth: usize,
+        repeated: bool,
+    ) -> Option<Value> {
+        let repeated = repeated || items.len() >= SHORT;
         let mut lifted = Vec::with_capacity(items.len());
         for item in items {
-            lifted.push(self.value(&item, depth)?);
+            lifted.push(self.value(&item, depth, repeated)?);
         }
         Some(Value::List(lifted))
     }
@@ -105,16 +166,30 @@ impl Lifter {
 /// An entry of a dict that waits to be written: the start of its key, the key, the value.
 type Entry<'py> = (u64, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
+/// The keys of a dict, ready to be written.
+struct Shape {
+    /// Their addresses, in the dict's order.
+    keys: Vec<usize>,
+    /// In canonical order: the key's position in the dict, and where its text ends in `heads`.
+    order: Vec<(usize, usize)>,
+    /// In canonical order: each key's text, with the comma before it and the colon after it.
+    heads: Vec<u8>,
+}
+
 struct Writer<'out, 'py> {
     values: usize,
     most: usize,
     out: &'out mut Vec<u8>,
     /// The entries of all dicts that are open, each dict's in falling order, so that the next one is the last.
     entries: Vec<Entry<'py>>,
+    /// The values of all dicts of a known shape that are open, in the dict's order, without those that are written.
+    pending: Vec<Option<Bound<'py, PyAny>>>,
+    shapes: Vec<Shape>,
 }
 
 impl<'py> Writer<'_, 'py> {
-    fn value(&mut self, object: &Bound<'py, PyAny>, depth: usize) -> Option<()> {
+    /// `repeated` says that a list is around it, so that dicts like it may follow.
+    fn value(&mut self, object: &Bound<'py, PyAny>, depth: usize, repeated: bool) -> Option<()> {
         self.values = self.values.checked_sub(1)?;
         match plain(object)? {
             Plain::Str(text) => self.text(text)?,
@@ -123,9 +198,15 @@ impl<'py> Writer<'_, 'py> {
             Plain::Bool(true) => self.out.extend_from_slice(b"true"),
             Plain::Bool(false) => self.out.extend_from_slice(b"false"),
             Plain::Null => self.out.extend_from_slice(b"null"),
-            Plain::List(list) => self.list(list.iter(), depth.checked_sub(1)?)?,
-            Plain::Tuple(tuple) => self.list(tuple.iter(), depth.checked_sub(1)?)?,
-            Plain::Dict(dict) => self.dict(dict, depth.checked_sub(1)?)?,
+            Plain::List(list) => self.list(list.iter(), depth.checked_sub(1)?, repeated)?,
+            Plain::Tuple(tuple) => self.list(tuple.iter(), depth.checked_sub(1)?, repeated)?,
+            Plain::Dict(dict) => {
+                let depth = depth.checked_sub(1)?;
+                match repeated.then(|| self.take_values(dict)).flatten() {
+                    Some((shape, first)) => self.record(shape, first, depth)?,
+                    None => self.dict(dict, depth, repeated)?,
+                }
+            }
         }
         Some(())
     }
@@ -138,22 +219,79 @@ impl<'py> Writer<'_, 'py> {
         Some(())
     }
 
-    fn list(&mut self, items: impl Iterator<Item = Bound<'py, PyAny>>, depth: usize) -> Option<()> {
+    fn list(
+        &mut self,
+        items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>,
+        depth: usize,
+        repeated: bool,
+    ) -> Option<()> {
+        let repeated = repeated || items.len() >= SHORT;
         self.out.push(b'[');
         for (at, item) in items.enumerate() {
             if at > 0 {
                 self.out.push(b',');
             }
-            self.value(&item, depth)?;
+            self.value(&item, depth, repeated)?;
         }
         self.out.push(b']');
         Some(())
     }
 
-    fn dict(&mut self, dict: &Bound<'py, PyDict>, depth: usize) -> Option<()> {
+    /// Writes a dict whose values are taken out already.
+    fn record(&mut self, shape: usize, first: usize, depth: usize) -> Option<()> {
+        if self.out.len() > self.most {
+            return None;
+        }
+        self.out.push(b'{');
+        let mut start = 0;
+        for place in 0.. {
+            let shape = self.shapes.get(shape)?;
+            let Some((position, end)) = shape.order.get(place).copied() else { break };
+            self.out.extend_from_slice(shape.heads.get(start..end)?);
+            start = end;
+            let value = self.pending.get_mut(first + position)?.take()?;
+            self.value(&value, depth, true)?;
+        }
+        self.pending.truncate(first);
+        self.out.push(b'}');
+        Some(())
+    }
+
+    /// Takes out the values of a dict of a known shape: the shape, and where its values begin. A shape is learned where it
+    /// is new and there are few.
+    fn take_values(&mut self, dict: &Bound<'py, PyDict>) -> Option<(usize, usize)> {
+        let (first, length) = (self.pending.len(), dict.len());
+        let mut found = None;
+        for (at, (key, value)) in dict.iter().enumerate() {
+            if at == 0 {
+                found = self.shape(dict, length, address(&key));
+            }
+            let is_same = |shape: &Shape| shape.keys.get(at).is_some_and(|have| *have == address(&key));
+            if !found.and_then(|found| self.shapes.get(found)).is_some_and(is_same) {
+                self.pending.truncate(first);
+                return None;
+            }
+            self.pending.push(Some(value));
+        }
+        Some((found?, first))
+    }
+
+    fn shape(&mut self, dict: &Bound<'py, PyDict>, length: usize, first: usize) -> Option<usize> {
+        let alike = |shape: &Shape| shape.keys.len() == length && shape.keys.first() == Some(&first);
+        if let Some(known) = self.shapes.iter().position(alike) {
+            return Some(known);
+        }
+        if self.shapes.len() >= MOST_SHAPES {
+            return None;
+        }
+        self.shapes.push(Shape::of(dict)?);
+        Some(self.shapes.len() - 1)
+    }
+
+    fn dict(&mut self, dict: &Bound<'py, PyDict>, depth: usize, repeated: bool) -> Option<()> {
         let first = self.entries.len();
         for (key, value) in dict.iter() {
-            let start = start_of(key.cast_exact::<PyString>().ok()?.to_str().ok()?);
+            let start = start_of(key_text(&key)?);
             self.entries.push((start, key, value));
         }
         self.entries.get_mut(first..)?.sort_unstable_by(|a, b| compare_entries(b, a));
@@ -165,13 +303,47 @@ impl<'py> Writer<'_, 'py> {
                 self.out.push(b',');
             }
             begun = true;
-            self.text(key.cast_exact::<PyString>().ok()?.to_str().ok()?)?;
+            self.text(key_text(&key)?)?;
             self.out.push(b':');
-            self.value(&value, depth)?;
+            self.value(&value, depth, repeated)?;
         }
         self.out.push(b'}');
         Some(())
     }
+}
+
+impl Shape {
+    /// The shape of a dict whose keys are plain strings.
+    fn of(dict: &Bound<'_, PyDict>) -> Option<Self> {
+        let keys: Vec<_> = dict.iter().map(|(key, _)| key).collect();
+        let mut sorted = Vec::with_capacity(keys.len());
+        for (position, key) in keys.iter().enumerate() {
+            sorted.push((key_text(key)?, position));
+        }
+        sorted.sort_unstable_by(|(a, _), (b, _)| compare_keys(a.as_bytes(), b.as_bytes()));
+        let mut heads = Vec::with_capacity(16 * keys.len());
+        let mut order = Vec::with_capacity(keys.len());
+        for (key, position) in sorted {
+            if !heads.is_empty() {
+                heads.push(b',');
+            }
+            write_string(key.as_bytes(), &mut heads);
+            heads.push(b':');
+            order.push((position, heads.len()));
+        }
+        Some(Self { keys: keys.iter().map(address).collect(), order, heads })
+    }
+}
+
+/// Where an object lies.
+fn address(object: &Bound<'_, PyAny>) -> usize {
+    object.as_ptr() as usize
+}
+
+/// The text of a key, if it is an exact string of valid Unicode.
+#[inline]
+fn key_text<'a>(key: &'a Bound<'_, PyAny>) -> Option<&'a str> {
+    key.cast_exact::<PyString>().ok()?.to_str().ok()
 }
 
 /// The first eight bytes of a key as a number that orders as they do. Zero where one of them is not
@@ -196,5 +368,5 @@ fn compare_entries(a: &Entry<'_>, b: &Entry<'_>) -> Ordering {
 
 /// The bytes of a key, which is known to be an exact string of valid Unicode.
 fn key_bytes<'a>(key: &'a Bound<'_, PyAny>) -> &'a [u8] {
-    key.cast_exact::<PyString>().ok().and_then(|key| key.to_str().ok()).unwrap_or_default().as_bytes()
+    key_text(key).unwrap_or_default().as_bytes()
 }

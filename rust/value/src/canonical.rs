@@ -182,6 +182,7 @@ pub fn write_float(number: f64, sink: &mut impl Sink) {
     #[allow(clippy::cast_precision_loss, clippy::float_cmp)]
     if whole as f64 == number && whole.unsigned_abs() <= MAX_SAFE_INTEGER.unsigned_abs() {
         sink.put(itoa::Buffer::new().format(whole).as_bytes());
+    } else if write_short_decimal(number, sink) {
     } else if number.is_finite() {
         sink.put(ryu_js::Buffer::new().format_finite(number).as_bytes());
     } else if number.is_nan() {
@@ -189,6 +190,45 @@ pub fn write_float(number: f64, sink: &mut impl Sink) {
     } else {
         sink.put(if number > 0.0 { b"Infinity" } else { b"-Infinity" });
     }
+}
+
+/// Writes a number that has four decimals at most and fifteen digits at most, such as a price or a share; false for any
+/// other. Its decimal is then the shortest one: no two decimals of up to fifteen digits are one binary64 number, and
+/// fewer decimals were tried before.
+fn write_short_decimal(number: f64, sink: &mut impl Sink) -> bool {
+    let size = number.abs();
+    if !(1e-4..1e10).contains(&size) {
+        return false;
+    }
+    for (decimals, scale) in [(1, 10_u64), (2, 100), (3, 1_000), (4, 10_000)] {
+        #[allow(clippy::cast_precision_loss)]
+        let factor = scale as f64;
+        let scaled = (size * factor).round();
+        // both sides are exact integers, so the quotient is the number nearest to that decimal
+        #[allow(clippy::float_cmp)]
+        if scaled / factor == size {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let digits = scaled as u64;
+            write_decimal(number < 0.0, digits / scale, digits % scale, decimals, sink);
+            return true;
+        }
+    }
+    false
+}
+
+/// Writes `whole.fraction`, the fraction padded to `decimals` digits.
+fn write_decimal(negative: bool, whole: u64, fraction: u64, decimals: usize, sink: &mut impl Sink) {
+    if negative {
+        sink.put(b"-");
+    }
+    sink.put(itoa::Buffer::new().format(whole).as_bytes());
+    let mut text = *b".0000";
+    let mut rest = fraction;
+    for place in text.iter_mut().skip(1).take(decimals).rev() {
+        *place = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+        rest /= 10;
+    }
+    sink.put(text.get(..=decimals).unwrap_or_default());
 }
 
 /// The order of keys in canonical text: by UTF-16 code units (RFC 8785, 3.2.3). Two lone surrogates in a row have the
@@ -258,6 +298,18 @@ mod tests {
         ];
         for (number, expected) in cases {
             assert_eq!(text(&Value::Int(number)), expected);
+        }
+    }
+
+    #[test]
+    fn short_decimals_are_written_as_the_slow_way_writes_them() {
+        let mut numbers = vec![0.1, 0.3, 1e-4, 9.999e9, 0.1 + 0.2, 1.005, 123_456.789, 1e-5, 4.35, 0.0001, 1e10 + 0.5];
+        numbers.extend((1..5_000).map(|n| f64::from(n) * 0.37 + 12.5));
+        numbers.extend((1..5_000).map(|n| f64::from(n) / 10_000.0));
+        numbers.extend((1..2_000).map(|n| f64::from_bits(0x3F00_0000_0000_0000 + n * 0x0000_1234_5678_9ABC)));
+        numbers.extend((1..2_000).map(|n| 9_999_999_999.0 - f64::from(n) * 0.0001));
+        for number in numbers.iter().flat_map(|number| [*number, -*number]) {
+            assert_eq!(text(&Value::Float(number)), ryu_js::Buffer::new().format_finite(number));
         }
     }
 

@@ -55,8 +55,37 @@ impl CycleStream {
         // a symbol for the unknown that no other position has; what it is compared with is a keyed hash
         let known = symbol.is_some();
         let symbol = symbol.unwrap_or(self.position);
+        self.period = if self.mismatches == 0 && self.laps > 1 {
+            self.compare(symbol, known)
+        } else {
+            self.compare_noisy(symbol, known)
+        };
+        if self.recent.len() >= self.max_period {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((symbol, member, agent));
+    }
+
+    /// Brings all lags up to date; the smallest one that goes round. A lag whose comparison failed just now does not.
+    fn compare(&mut self, symbol: u64, known: bool) -> Option<usize> {
+        let mut smallest = None;
+        for (((earlier, ..), failed), lag) in self.recent.iter().rev().zip(&mut self.failed).zip(1_u64..) {
+            if !known || *earlier != symbol {
+                *failed = self.position;
+            } else if smallest.is_none() {
+                let needed = self.laps.saturating_sub(1).saturating_mul(lag);
+                let compared = self.position.saturating_sub(lag);
+                if compared >= needed && failed.saturating_add(needed) <= self.position {
+                    smallest = usize::try_from(lag).ok();
+                }
+            }
+        }
+        smallest
+    }
+
+    /// The same where some comparisons may fail.
+    fn compare_noisy(&mut self, symbol: u64, known: bool) -> Option<usize> {
         let kept = self.mismatches.saturating_add(1);
-        self.period = None;
         let lags = self.recent.iter().rev().zip(self.failed.chunks_exact_mut(kept)).zip(1_u64..);
         let mut smallest = None;
         for (((earlier, ..), failed), lag) in lags {
@@ -75,11 +104,7 @@ impl CycleStream {
                 }
             }
         }
-        self.period = smallest;
-        if self.recent.len() >= self.max_period {
-            self.recent.pop_front();
-        }
-        self.recent.push_back((symbol, member, agent));
+        smallest
     }
 
     /// The smallest period that goes round now.

@@ -1,5 +1,7 @@
 //! The last calls of an agent: counts, distinct calls and entropy, each brought up to date in constant time.
+use std::collections::hash_map::Entry;
 use std::collections::VecDeque;
+use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,21 @@ pub(crate) struct Window {
 }
 
 const UNIT: f64 = 1_048_576.0;
+
+/// What the sum grows by when a count goes from `c` to `c + 1`, for small counts, which nearly all are.
+static GAINS: LazyLock<[i64; 64]> =
+    LazyLock::new(|| std::array::from_fn(|count| computed_gain(u32::try_from(count).unwrap_or(u32::MAX))));
+
+fn gain(count: u32) -> i64 {
+    match GAINS.get(count as usize) {
+        Some(gain) => *gain,
+        None => computed_gain(count),
+    }
+}
+
+fn computed_gain(count: u32) -> i64 {
+    weight(count.saturating_add(1)).saturating_sub(weight(count))
+}
 
 /// c·log2 c in fixed point.
 #[allow(clippy::cast_possible_truncation)]
@@ -36,22 +53,25 @@ impl Window {
     pub(crate) fn push(&mut self, symbol: u64) {
         if self.ring.len() >= self.capacity {
             if let Some(oldest) = self.ring.pop_front() {
-                self.step(oldest, false);
+                self.forget(oldest);
             }
         }
         self.ring.push_back(symbol);
-        self.step(symbol, true);
+        let count = self.counts.entry(symbol).or_insert(0);
+        self.weighted = self.weighted.saturating_add(gain(*count));
+        *count = count.saturating_add(1);
     }
 
-    fn step(&mut self, symbol: u64, more: bool) {
-        let count = self.counts.entry(symbol).or_insert(0);
-        let before = weight(*count);
-        *count = if more { count.saturating_add(1) } else { count.saturating_sub(1) };
-        let after = weight(*count);
-        if *count == 0 {
-            self.counts.remove(&symbol);
+    fn forget(&mut self, symbol: u64) {
+        if let Entry::Occupied(mut entry) = self.counts.entry(symbol) {
+            let left = entry.get().saturating_sub(1);
+            self.weighted = self.weighted.saturating_sub(gain(left));
+            if left == 0 {
+                entry.remove();
+            } else {
+                *entry.get_mut() = left;
+            }
         }
-        self.weighted = self.weighted.saturating_sub(before).saturating_add(after);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -60,6 +80,11 @@ impl Window {
 
     pub(crate) fn count(&self, symbol: u64) -> u64 {
         self.counts.get(&symbol).copied().map_or(0, u64::from)
+    }
+
+    /// Distinct calls.
+    pub(crate) fn distinct(&self) -> u64 {
+        u64::try_from(self.counts.len()).unwrap_or(u64::MAX)
     }
 
     /// Distinct calls by all calls; 1 while it is empty.
