@@ -437,7 +437,10 @@ impl Task {
         let Some(round) = self.sessions.get_mut(call.session).and_then(|session| session.round.as_mut()) else {
             return;
         };
-        round.firsts.entry(call.exact.0).or_insert_with(|| Arc::clone(call_id));
+        // a call with a bad id has no answer of its own to share
+        if !findings.iter().any(|finding| finding.reason == Reason::BadCallId) {
+            round.firsts.entry(call.exact.0).or_insert_with(|| Arc::clone(call_id));
+        }
         round.members.push(Member { call_id: Arc::clone(call_id), fate, incidents, reused: judged == Action::Reuse });
     }
 
