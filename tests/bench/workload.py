@@ -81,7 +81,7 @@ def steps() -> list[Step]:
     made = []
     for n in range(CALLS):
         # a few files: read or edited again and again, and never the same when they come back
-        path = f"/work/src/module_{dice.randrange(24):03d}.py"
+        path = f"/repo/src/module_{dice.randrange(24):03d}.py"
         tool = dice.choice(("find_parts", "read_file", "edit_file", "run"))
         if tool == "find_parts":
             made.append(Step(tool, {"keyword": f"bearing {n:05d}", "limit": 10, "request_id": f"r-{n:07d}"}, _rows(n)))
