@@ -5,8 +5,8 @@
 //! dict that is being read cannot change.
 //!
 //! Lists of records, dicts with the same keys in the same order, are common, and their keys are mostly the very same
-//! objects. Inside a list the keys of such dicts are read, sorted and escaped once; then they are told by their addresses,
-//! which nothing else can have while the list is read.
+//! objects. Inside a list the writer reads, sorts and escapes the keys of such dicts once; then they are told by their
+//! addresses, which nothing else can have while the list is read.
 use std::cmp::Ordering;
 
 use callgate_value::{compare_keys, first_bytes, write_float, write_int, write_string, Map, Text, Value};
@@ -21,7 +21,7 @@ const BYTES: usize = 8 << 20;
 
 /// Lifts plain data, or gives up.
 pub fn lift(object: &Bound<'_, PyAny>) -> Option<Value> {
-    Lifter { values: VALUES, bytes: BYTES, shapes: Vec::new() }.value(object, DEPTH, false)
+    Lifter { values: VALUES, bytes: BYTES }.value(object, DEPTH)
 }
 
 /// Appends the canonical text of plain data, or gives up, leaving a part of the text behind.
@@ -65,25 +65,13 @@ fn plain<'a, 'py>(object: &'a Bound<'py, PyAny>) -> Option<Plain<'a, 'py>> {
     })
 }
 
-/// Shapes of dicts that are remembered, and lists so short that it does not pay.
-const MOST_SHAPES: usize = 16;
-const SHORT: usize = 3;
-
-/// The keys of a dict, each with its address, as far as they were read.
-struct Names {
-    length: usize,
-    keys: Vec<(usize, Text)>,
-}
-
 struct Lifter {
     values: usize,
     bytes: usize,
-    shapes: Vec<Names>,
 }
 
 impl Lifter {
-    /// `repeated` says that a list is around it, so that dicts like it may follow.
-    fn value(&mut self, object: &Bound<'_, PyAny>, depth: usize, repeated: bool) -> Option<Value> {
+    fn value(&mut self, object: &Bound<'_, PyAny>, depth: usize) -> Option<Value> {
         self.values = self.values.checked_sub(1)?;
         Some(match plain(object)? {
             Plain::Str(text) => Value::Str(self.text(text)?),
@@ -91,19 +79,14 @@ impl Lifter {
             Plain::Float(number) => Value::Float(number),
             Plain::Bool(value) => Value::Bool(value),
             Plain::Null => Value::Null,
-            Plain::List(list) => self.list(list.iter(), depth.checked_sub(1)?, repeated)?,
-            Plain::Tuple(tuple) => self.list(tuple.iter(), depth.checked_sub(1)?, repeated)?,
+            Plain::List(list) => self.list(list.iter(), depth.checked_sub(1)?)?,
+            Plain::Tuple(tuple) => self.list(tuple.iter(), depth.checked_sub(1)?)?,
             Plain::Dict(dict) => {
                 let depth = depth.checked_sub(1)?;
-                let length = dict.len();
-                let mut shape = None;
-                let mut entries = Vec::with_capacity(length);
-                for (at, (key, value)) in dict.iter().enumerate() {
-                    if at == 0 && repeated {
-                        shape = self.shape(length, address(&key));
-                    }
-                    let key = self.key(shape, at, &key)?;
-                    entries.push((key, self.value(&value, depth, repeated)?));
+                let mut entries = Vec::with_capacity(dict.len());
+                for (key, value) in dict.iter() {
+                    let key = self.text(key.cast_exact::<PyString>().ok()?.to_str().ok()?)?;
+                    entries.push((key, self.value(&value, depth)?));
                 }
                 // exact strings as keys of a dict are unique
                 Value::Map(Map::of_unique(entries))
@@ -111,53 +94,15 @@ impl Lifter {
         })
     }
 
-    /// The shape of a dict of this length and first key; a new one while there are few.
-    fn shape(&mut self, length: usize, first: usize) -> Option<usize> {
-        let alike =
-            |shape: &Names| shape.length == length && shape.keys.first().is_some_and(|(address, _)| *address == first);
-        if let Some(known) = self.shapes.iter().position(alike) {
-            return Some(known);
-        }
-        if self.shapes.len() >= MOST_SHAPES {
-            return None;
-        }
-        self.shapes.push(Names { length, keys: Vec::with_capacity(length) });
-        Some(self.shapes.len() - 1)
-    }
-
-    /// A key: a copy of the shape's where it is the same object, and the shape's next one where that is not read yet.
-    fn key(&mut self, shape: Option<usize>, at: usize, key: &Bound<'_, PyAny>) -> Option<Text> {
-        let known = shape.and_then(|shape| self.shapes.get(shape)).and_then(|shape| shape.keys.get(at));
-        match known {
-            Some((have, text)) if *have == address(key) => {
-                self.bytes = self.bytes.checked_sub(text.as_bytes().len())?;
-                return Some(text.clone());
-            }
-            Some(_) => return self.text(key_text(key)?),
-            None => {}
-        }
-        let text = self.text(key_text(key)?)?;
-        if let Some(shape) = shape.and_then(|shape| self.shapes.get_mut(shape)) {
-            shape.keys.push((address(key), text.clone()));
-        }
-        Some(text)
-    }
-
     fn text(&mut self, text: &str) -> Option<Text> {
         self.bytes = self.bytes.checked_sub(text.len())?;
         Some(Text::from(text))
     }
 
-    fn list<'py>(
-        &mut self,
-        items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>,
-        depth: usize,
-        repeated: bool,
-    ) -> Option<Value> {
-        let repeated = repeated || items.len() >= SHORT;
+    fn list<'py>(&mut self, items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>, depth: usize) -> Option<Value> {
         let mut lifted = Vec::with_capacity(items.len());
         for item in items {
-            lifted.push(self.value(&item, depth, repeated)?);
+            lifted.push(self.value(&item, depth)?);
         }
         Some(Value::List(lifted))
     }
@@ -165,6 +110,10 @@ impl Lifter {
 
 /// An entry of a dict that waits to be written: the start of its key, the key, the value.
 type Entry<'py> = (u64, Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+/// Shapes of dicts that are remembered, and lists so short that it does not pay.
+const MOST_SHAPES: usize = 16;
+const SHORT: usize = 3;
 
 /// The keys of a dict, ready to be written.
 struct Shape {
