@@ -1,0 +1,70 @@
+//! The other half of `ask`: a person says yes or no.
+use std::sync::Arc;
+
+use crate::policy::Policy;
+use crate::reply;
+use crate::round::Fate;
+use crate::task::Task;
+use crate::verdict::{Action, Finding, IncidentKey, Note, Verdict};
+use crate::Reason;
+
+impl Task {
+    /// A person says yes to a call that was asked about: it is judged once more, without what asked.
+    ///
+    /// # Errors
+    /// The id, if no call of that id was asked about.
+    pub fn approve(&mut self, policy: &Policy, call_id: &str, now: Option<f64>) -> Result<Verdict, String> {
+        self.clock(now);
+        let Some((id, call)) = self.asked.remove_entry(call_id) else { return Err(call_id.to_owned()) };
+        self.confirmation = self.confirmation.saturating_add(1);
+        self.denied.lift(&call);
+        let session = call.session;
+        let implicit = self.sessions.get(session).is_some_and(|session| session.round.is_none());
+        if implicit {
+            self.open_round(session, false, self.now);
+            // the step was taken when the model made the call
+            if let Some(round) = self.sessions.get_mut(session).and_then(|session| session.round.as_mut()) {
+                round.step_taken = true;
+            }
+        }
+        if let Some(round) = self.sessions.get_mut(session).and_then(|session| session.round.as_mut()) {
+            round.members.retain(|member| *member.call_id != *id);
+            // it coalesces with an equal call of its round that was dispatched, and only with such
+            let ran = |first: &Arc<str>| {
+                round.members.iter().any(|member| member.call_id == *first && !matches!(member.fate, Fate::NotRun))
+            };
+            let equal = round.firsts.get(&call.exact.0).is_some_and(ran);
+            if !equal {
+                round.firsts.remove(&call.exact.0);
+            }
+        }
+        let mut decision = self.decide_now(policy, &call, (&id, false), None);
+        decision.findings.retain(|finding| finding.action != Action::Ask);
+        if decision.action == Action::Ask {
+            decision.action = Action::Allow;
+        }
+        let loose = call.loose;
+        let verdict = self.commit(policy, call, id, decision);
+        if verdict.action == Action::Allow {
+            self.incidents.close(&IncidentKey::TaskCall { call: loose });
+        }
+        if let Some(out) = self.out.get_mut(&verdict.call_id) {
+            out.approved = true;
+        }
+        self.close_if_settled(policy, session);
+        Ok(verdict)
+    }
+
+    /// A person says no. The call goes on record: issued again, it is refused without asking.
+    ///
+    /// # Errors
+    /// The id, if no call of that id was asked about.
+    pub fn deny(&mut self, call_id: &str, now: Option<f64>) -> Result<Vec<Note>, String> {
+        let now = self.clock(now);
+        let Some((id, call)) = self.asked.remove_entry(call_id) else { return Err(call_id.to_owned()) };
+        self.denied.record(&call, now);
+        let noted = call.tool.detectors.denied.is_some_and(|rungs| rungs.notes(1));
+        let finding = Finding::refuse(Reason::Denied, Vec::new());
+        Ok(noted.then(|| reply::note_of_finding(&finding, &call, &id)).into_iter().collect())
+    }
+}

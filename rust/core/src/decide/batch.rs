@@ -1,0 +1,106 @@
+//! `admit`: may these calls run? A batch is judged as a whole, before any of its calls starts.
+use std::sync::Arc;
+
+use super::Funds;
+use crate::call::{Call, Request};
+use crate::identify::identify;
+use crate::policy::{Mode, Policy};
+use crate::reply;
+use crate::task::Task;
+use crate::verdict::{Action, Finding, Verdict};
+use crate::Reason;
+
+impl Task {
+    /// Judges a batch: the calls that the model made in one turn, before any of them starts. Verdicts come in the order
+    /// of the requests, one each. Outside an explicit round the batch is a round of its own.
+    pub fn admit(&mut self, policy: &Policy, agent: &str, requests: &[Request], now: Option<f64>) -> Vec<Verdict> {
+        let now = self.clock(now);
+        let session = self.session(policy, agent);
+        let explicit = self.sessions.get(session).and_then(|it| it.round.as_ref()).is_some_and(|round| round.explicit);
+        if !explicit {
+            self.close_round(policy, session);
+            self.open_round(session, false, now);
+        }
+        let agent_symbol = self.sessions.get(session).map_or(0, |session| session.agent_symbol);
+        let calls: Vec<Arc<Call>> = requests
+            .iter()
+            .zip(self.next_number..)
+            .map(|(request, number)| Arc::new(identify(policy, &self.key, request, session, (agent_symbol, number))))
+            .collect();
+        self.next_number = self.next_number.saturating_add(calls.len() as u64);
+        let ids = self.call_ids(requests);
+        let forced = if policy.budgets.all_or_nothing && calls.len() > 1 && policy.mode == Mode::Enforce {
+            self.over_budget(policy, session, calls.iter().zip(&ids))
+        } else {
+            None
+        };
+        let mut verdicts = Vec::with_capacity(calls.len());
+        for (call, (id, is_bad)) in calls.into_iter().zip(ids) {
+            let decision = self.decide_now(policy, &call, (&id, is_bad), forced.as_ref());
+            verdicts.push(self.commit(policy, call, id, decision));
+        }
+        let mut earlier = std::mem::take(&mut self.remarks);
+        if policy.mode == Mode::Audit {
+            earlier.clear();
+        }
+        if let Some(first) = verdicts.first_mut() {
+            first.notes.splice(0..0, earlier.into_iter().map(reply::note));
+        }
+        self.close_if_settled(policy, session);
+        verdicts
+    }
+
+    /// Each call's id, and whether it cannot be used.
+    fn call_ids(&mut self, requests: &[Request]) -> Vec<(Arc<str>, bool)> {
+        let mut ids: Vec<(Arc<str>, bool)> = Vec::with_capacity(requests.len());
+        for request in requests {
+            let entry = if let Some(id) = &request.call_id {
+                let is_taken = |id: &Arc<str>| self.out.contains_key(id) || self.asked.contains_key(id);
+                let is_bad = is_taken(id) || ids.iter().any(|(earlier, _)| earlier == id);
+                (Arc::clone(id), is_bad)
+            } else {
+                loop {
+                    self.next_call = self.next_call.saturating_add(1);
+                    let id: Arc<str> = format!("call-{}", self.next_call).into();
+                    let given = requests.iter().any(|other| other.call_id.as_ref() == Some(&id));
+                    if !given && !self.out.contains_key(&id) && !self.asked.contains_key(&id) {
+                        break (id, false);
+                    }
+                }
+            };
+            ids.push(entry);
+        }
+        ids
+    }
+
+    /// `all_or_nothing`: the budget finding of the first call of the batch that does not fit, if one does not.
+    fn over_budget<'c>(
+        &self,
+        policy: &Policy,
+        session: usize,
+        calls: impl Iterator<Item = (&'c Arc<Call>, &'c (Arc<str>, bool))>,
+    ) -> Option<Finding> {
+        let mut pool = self.pool.clone();
+        let mut share = self.sessions.get(session)?.share.clone();
+        let mut firsts: Vec<u64> = Vec::new();
+        for (call, (_, is_bad)) in calls {
+            // a call with a bad id sinks no batch
+            if *is_bad || firsts.contains(&call.exact.0) {
+                continue;
+            }
+            firsts.push(call.exact.0);
+            let decision = self.decide(policy, call, ("", false), Funds { pool: &pool, share: &share }, None);
+            if let Some(finding) = decision.findings.into_iter().find(|finding| is_budget(finding.reason)) {
+                return Some(finding);
+            }
+            if decision.action == Action::Allow {
+                pool.take_call(&mut share, &call.tool, decision.retry, 1.0);
+            }
+        }
+        None
+    }
+}
+
+fn is_budget(reason: Reason) -> bool {
+    reason >= Reason::BudgetSteps && reason <= Reason::BudgetTime
+}

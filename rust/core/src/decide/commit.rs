@@ -1,0 +1,178 @@
+//! The only thing of a decision that changes the task: budgets taken, the call out, the round joined.
+use std::sync::Arc;
+
+use super::Decision;
+use crate::call::Call;
+use crate::detect::{Detector, Dispatch};
+use crate::policy::{Mode, Policy};
+use crate::reply;
+use crate::round::{Fate, Member};
+use crate::task::{Out, Task};
+use crate::verdict::{Action, ExitDecision, Finding, IncidentKey, Note, Stop, Verdict};
+use crate::Reason;
+
+impl Task {
+    pub(super) fn commit(
+        &mut self,
+        policy: &Policy,
+        call: Arc<Call>,
+        call_id: Arc<str>,
+        decision: Decision,
+    ) -> Verdict {
+        let Decision { findings, action, would, reuse_of, reused, retry, takes_step } = decision;
+        let elapsed = self.elapsed(call.session);
+        let mut notes: Vec<Note> = Vec::new();
+        if policy.mode == Mode::Warn && would.is_some() {
+            notes.extend(findings.iter().map(|finding| reply::note_of_finding(finding, &call, &call_id)));
+        }
+        let advised = findings.iter().filter(|finding| finding.action == Action::Allow);
+        notes.extend(advised.map(|finding| reply::note_of_finding(finding, &call, &call_id)));
+        if let Some(error) = &call.form_error {
+            notes.push(reply::note_of_error(error, &call_id));
+        }
+        if let Some(session) = self.sessions.get_mut(call.session) {
+            if takes_step {
+                self.pool.take_step(&mut session.share);
+                if let Some(round) = &mut session.round {
+                    round.step_taken = true;
+                    round.step_over = findings.iter().any(|finding| finding.reason == Reason::BudgetSteps);
+                }
+            }
+            if action == Action::Allow {
+                self.pool.take_call(&mut session.share, &call.tool, retry, 1.0);
+            }
+        }
+        for (reason, used, limit) in self.pool.crossed(&policy.budgets, &call.tool, elapsed) {
+            notes.push(reply::note_of_share(reason, used, limit, &call_id));
+        }
+        if policy.mode == Mode::Audit {
+            notes.clear();
+        }
+        let stop = self.stop_of(&findings, action, &call_id);
+        let fate = self.enter(policy, &call, &call_id, action, &findings, retry);
+        self.join_round(&call, &call_id, fate, &findings, would.unwrap_or(action));
+        Verdict {
+            symbol: call.exact,
+            tool: Arc::clone(&call.tool.name),
+            arguments: Arc::clone(&call.arguments),
+            timeout: timeout(policy, &call),
+            call_id,
+            action,
+            would,
+            findings,
+            notes,
+            reuse_of,
+            reused: reused.filter(|_| action == Action::Reuse),
+            stop,
+        }
+    }
+
+    fn stop_of(&mut self, findings: &[Finding], action: Action, call_id: &str) -> Option<Stop> {
+        if action != Action::Stop || self.stop.is_some() {
+            return self.stop.clone().filter(|_| action == Action::Stop);
+        }
+        let finding = findings.iter().find(|finding| finding.action == Action::Stop)?;
+        let stop = Stop {
+            reason: finding.reason,
+            rule: finding.rule.as_deref().map(str::to_owned),
+            call_id: call_id.to_owned(),
+            at: self.now,
+            exit: ExitDecision::Escalate,
+        };
+        self.stop = Some(stop.clone());
+        Some(stop)
+    }
+
+    /// What an admission changes at once.
+    fn enter(
+        &mut self,
+        policy: &Policy,
+        call: &Arc<Call>,
+        call_id: &Arc<str>,
+        action: Action,
+        findings: &[Finding],
+        retry: bool,
+    ) -> Fate {
+        let now = self.now;
+        let Some(session) = self.sessions.get_mut(call.session) else { return Fate::NotRun };
+        if action == Action::Ask {
+            self.asked.insert(Arc::clone(call_id), Arc::clone(call));
+        }
+        if action != Action::Allow {
+            let undeclared = !call.tool.declared && policy.refuse_undeclared;
+            if undeclared && findings.iter().any(|finding| finding.reason == Reason::UnknownTool) {
+                session.detectors.unknown_tool.refused(call, now);
+            }
+            return Fate::NotRun;
+        }
+        if retry {
+            if let Some(attempts) = session.attempts.get_mut(&call.loose) {
+                attempts.retries = attempts.retries.saturating_add(1);
+            }
+        }
+        self.dispatch(call, now);
+        let first = self.seen.insert(call.loose);
+        let round = self.sessions.get(call.session).and_then(|it| it.round.as_ref()).map_or(0, |round| round.number);
+        let out = Out { call: Arc::clone(call), round, first, retry, read_version: self.read_version, approved: false };
+        self.out.insert(Arc::clone(call_id), out);
+        Fate::Out
+    }
+
+    /// Tells the detectors that a call is on its way.
+    pub(crate) fn dispatch(&mut self, call: &Call, now: f64) {
+        let uncovered = call.asked.as_ref().is_some_and(|asked| self.known.is_uncovered(asked));
+        let dispatch = Dispatch { call, now, uncovered };
+        let Some(session) = self.sessions.get_mut(call.session) else { return };
+        for detector in session.detectors.all_mut() {
+            detector.dispatched(dispatch);
+        }
+        session.detectors.frequency.dispatched(dispatch, &session.detectors.window);
+        if let Some(cycle) = &mut session.detectors.cycle {
+            cycle.dispatched(call.loose, now, call);
+        }
+        if let Some(merged) = &mut self.merged {
+            merged.dispatched(call.member(), now, call);
+        }
+        self.denied.dispatched(dispatch);
+        self.states.dispatched(dispatch);
+        self.transfers.dispatched(dispatch);
+        self.stir(call);
+    }
+
+    fn join_round(&mut self, call: &Arc<Call>, call_id: &Arc<str>, fate: Fate, findings: &[Finding], judged: Action) {
+        let mut incidents: Vec<IncidentKey> = Vec::new();
+        let counts = !findings.iter().any(|finding| finding.reason == Reason::Stopped);
+        if judged > Action::Allow && counts {
+            for incident in findings.iter().flat_map(|finding| &finding.incidents) {
+                if !incidents.contains(incident) {
+                    incidents.push(incident.clone());
+                }
+            }
+        }
+        let Some(round) = self.sessions.get_mut(call.session).and_then(|session| session.round.as_mut()) else {
+            return;
+        };
+        // a call with a bad id has no answer of its own to share
+        if !findings.iter().any(|finding| finding.reason == Reason::BadCallId) {
+            round.firsts.entry(call.exact.0).or_insert_with(|| Arc::clone(call_id));
+        }
+        round.members.push(Member { call_id: Arc::clone(call_id), fate, incidents, reused: judged == Action::Reuse });
+    }
+
+    /// A call that may change something was dispatched or ended.
+    pub(crate) fn stir(&mut self, call: &Call) {
+        if call.tool.effect.may_change() {
+            self.read_version = self.read_version.saturating_add(1);
+            self.stirred = self.stirred.saturating_add(1);
+            let own = self.stirred_by.entry(call.loose).or_default();
+            *own = own.saturating_add(1);
+        }
+    }
+}
+
+fn timeout(policy: &Policy, call: &Call) -> Option<f64> {
+    match (call.tool.timeout, policy.budgets.tool_time) {
+        (Some(own), _) => Some(own),
+        (None, general) => general,
+    }
+}

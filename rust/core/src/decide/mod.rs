@@ -1,0 +1,126 @@
+//! What is decided of one call: reads the state and changes nothing.
+mod approval;
+mod batch;
+mod commit;
+mod findings;
+mod ladder;
+mod rules;
+
+use std::sync::Arc;
+
+use callgate_value::Value;
+
+use crate::budget::{Need, Pool, Share};
+use crate::call::Call;
+use crate::policy::{Mode, Policy};
+use crate::task::Task;
+use crate::verdict::{Action, Finding};
+use crate::Reason;
+
+/// What is decided of one call, before anything is changed.
+struct Decision {
+    findings: Vec<Finding>,
+    action: Action,
+    would: Option<Action>,
+    reuse_of: Option<Arc<str>>,
+    reused: Option<(Arc<Value>, f64)>,
+    retry: bool,
+    takes_step: bool,
+}
+
+/// What budgets are judged by: the task's, or a trial copy of them.
+#[derive(Clone, Copy)]
+struct Funds<'a> {
+    pool: &'a Pool,
+    share: &'a Share,
+}
+
+impl Task {
+    fn decide_now(&self, policy: &Policy, call: &Call, id: (&str, bool), forced: Option<&Finding>) -> Decision {
+        let Some(session) = self.sessions.get(call.session) else { return Decision::nothing() };
+        self.decide(policy, call, id, Funds { pool: &self.pool, share: &session.share }, forced)
+    }
+
+    fn decide(
+        &self,
+        policy: &Policy,
+        call: &Call,
+        (call_id, bad_id): (&str, bool),
+        funds: Funds<'_>,
+        forced: Option<&Finding>,
+    ) -> Decision {
+        let Some(session) = self.sessions.get(call.session) else { return Decision::nothing() };
+        let round = session.round.as_ref();
+        let first = round.and_then(|round| round.firsts.get(&call.exact.0)).cloned();
+        let may_finish = policy.budgets.reserve_for.iter().any(|name| **name == *call.tool.name);
+        let stopped = self.stop.as_ref().filter(|_| !may_finish);
+        if let (Some(first), false, None) = (first, bad_id, stopped) {
+            return Decision::coalesced(policy, first, session.attempts.contains_key(&call.loose));
+        }
+        let mut findings = Vec::new();
+        if let Some(stop) = stopped {
+            let evidence = vec![("stopped_by", Value::from(stop.reason.name())), ("at", Value::Float(stop.at))];
+            findings.push(Finding::refuse(Reason::Stopped, evidence));
+        }
+        if bad_id {
+            findings.push(Finding::refuse(Reason::BadCallId, Vec::new()));
+        }
+        let elapsed = self.elapsed(call.session);
+        let retry = session.attempts.contains_key(&call.loose);
+        let needs_step = !round.is_some_and(|round| round.step_taken);
+        // where nothing is enforced the step is taken all the same, and every call of the round says that it is one too many
+        let over = round.is_some_and(|round| round.step_over);
+        let need = Need { step: needs_step || over, retry };
+        self.gather(policy, call, &mut findings);
+        funds.pool.check(&policy.budgets, funds.share, &call.tool, need, elapsed, &mut findings);
+        if let Some(forced) = forced.filter(|forced| !findings.iter().any(|finding| finding.reason == forced.reason)) {
+            findings.push(forced.clone());
+        }
+        self.ask_rules(policy, call, call_id, elapsed, &mut findings);
+        findings.sort_by_key(|finding| finding.reason);
+        self.climb(policy, &mut findings);
+        let reused = self.reuse(policy, call, &findings);
+        if reused.is_some() {
+            for finding in findings.iter_mut().filter(|finding| finding.action == Action::Refuse) {
+                finding.action = Action::Reuse;
+            }
+        }
+        let strongest = findings.iter().map(|finding| finding.action).max().unwrap_or(Action::Allow);
+        let softened = policy.mode != Mode::Enforce && strongest > Action::Allow && !bad_id;
+        let holds_no_step =
+            |finding: &Finding| matches!(finding.reason, Reason::Stopped | Reason::BudgetTime | Reason::BudgetSteps);
+        Decision {
+            takes_step: needs_step && (softened || !findings.iter().any(holds_no_step)),
+            action: if softened { Action::Allow } else { strongest },
+            would: softened.then_some(strongest),
+            findings,
+            reuse_of: None,
+            reused,
+            retry,
+        }
+    }
+}
+
+impl Decision {
+    fn nothing() -> Self {
+        let findings = vec![Finding::refuse(Reason::BadCallId, Vec::new())];
+        let (would, reuse_of, reused) = (None, None, None);
+        Self { findings, action: Action::Refuse, would, reuse_of, reused, retry: false, takes_step: false }
+    }
+
+    /// The same call stands earlier in the round: its answer serves this one too.
+    fn coalesced(policy: &Policy, first: Arc<str>, retry: bool) -> Self {
+        let mut finding = Finding::refuse(Reason::DuplicateInBatch, vec![("first", Value::from(&*first))]);
+        finding.action = Action::Reuse;
+        let softened = policy.mode != Mode::Enforce;
+        Self {
+            findings: vec![finding],
+            action: if softened { Action::Allow } else { Action::Reuse },
+            would: softened.then_some(Action::Reuse),
+            reuse_of: Some(first).filter(|_| !softened),
+            reused: None,
+            retry: retry && softened,
+            takes_step: false,
+        }
+    }
+}

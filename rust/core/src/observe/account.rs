@@ -1,0 +1,51 @@
+//! What an outcome brings up to date at once: effects, denials, results for reuse, retries, usage.
+use std::sync::Arc;
+
+use crate::call::Call;
+use crate::outcome::{Judged, Outcome};
+use crate::policy::ErrorClass;
+use crate::task::{Attempts, Out, Stored, Task, MOST_STORED};
+
+impl Task {
+    /// Everything that is brought up to date at once. Answers with the retries that the call has used.
+    pub(super) fn account(&mut self, call: &Call, judged: &Judged, outcome: &Outcome, out: &Out, now: f64) -> u64 {
+        self.effects.ended(call, judged.failed, judged.class, out.approved);
+        if judged.class == Some(ErrorClass::Denied) {
+            self.denied.record(call, now);
+        }
+        self.store(call, judged, outcome, out, now);
+        let Some(session) = self.sessions.get_mut(call.session) else { return 0 };
+        if let Some(tokens) = outcome.tokens {
+            self.pool.take_usage(&mut session.share, tokens, 0.0);
+        }
+        let used = session.attempts.get(&call.loose).map_or(0, |attempts| attempts.retries);
+        if judged.failed && !matches!(judged.class, Some(ErrorClass::Denied | ErrorClass::Format)) {
+            let stake = crate::detect::Stake::of(call);
+            session.attempts.entry(call.loose).or_insert(Attempts { stake, retries: 0 });
+        } else {
+            session.attempts.remove(&call.loose);
+        }
+        used
+    }
+
+    /// Keeps a read's result for reuse.
+    fn store(&mut self, call: &Call, judged: &Judged, outcome: &Outcome, out: &Out, now: f64) {
+        if !call.is_read() {
+            return;
+        }
+        let result = outcome.result.as_ref().filter(|_| !judged.failed && judged.result.is_some());
+        let Some(result) = result else {
+            self.stored.remove(&call.exact.0);
+            return;
+        };
+        if self.stored.len() >= MOST_STORED && !self.stored.contains_key(&call.exact.0) {
+            let oldest = self.stored.iter().min_by(|a, b| a.1.at.total_cmp(&b.1.at)).map(|(exact, _)| *exact);
+            if let Some(oldest) = oldest {
+                self.stored.remove(&oldest);
+            }
+        }
+        let stored =
+            Stored { result: Arc::clone(result), at_dispatch: out.read_version, at_end: self.read_version, at: now };
+        self.stored.insert(call.exact.0, stored);
+    }
+}

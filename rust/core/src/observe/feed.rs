@@ -1,0 +1,158 @@
+//! One outcome feeds the detectors.
+use std::sync::Arc;
+
+use super::rules::error_evidence;
+use super::{Closed, Fed};
+use crate::detect::{diversity, Detector, Observation, Remarks};
+use crate::policy::{ErrorClass, Policy};
+use crate::task::Task;
+use crate::verdict::Grade;
+use crate::Reason;
+
+impl Task {
+    /// Feeds one outcome, in request order, once the author's rules have looked at it: one that they fail on is ungraded.
+    pub(crate) fn feed(&mut self, policy: &Policy, mut seen: Observation, earlier: &mut Vec<Fed>, closed: &mut Closed) {
+        if let Some(error) = &seen.judged.expression_error {
+            closed.remarks.add(Reason::PolicyError, &seen, error_evidence(error));
+        }
+        let is_format = seen.judged.class == Some(ErrorClass::Format);
+        let counts = !is_double(&seen, earlier) && seen.judged.class != Some(ErrorClass::Transient);
+        let feeds = counts && !is_format && seen.fed;
+        let is_known = seen.succeeded() && seen.judged.result.is_some() && seen.judged.expression_error.is_none();
+        if feeds && is_known && seen.call.tool.waiting.is_none() {
+            seen.gain = self.known.learn(&seen.judged.offer, seen.call.asked.as_ref());
+            closed.gains.push((Arc::clone(&seen.call_id), seen.gain));
+        }
+        let (said, failed) = self.ask_observe_rules(policy, &seen, closed);
+        if let Some(error) = failed {
+            seen.judged.grade = Grade::Ungraded;
+            seen.judged.expression_error.get_or_insert(error);
+        }
+        if seen.judged.expression_error.is_some() {
+            closed.ungraded.push(Arc::clone(&seen.call_id));
+        }
+        if counts {
+            self.feed_detectors(&seen, is_format, closed);
+        }
+        // what detectors say comes first, as it does in verdicts
+        closed.remarks.notes.extend(said.notes);
+        closed.remarks.exit = closed.remarks.exit.take().or(said.exit);
+    }
+
+    fn feed_detectors(&mut self, seen: &Observation, is_format: bool, closed: &mut Closed) {
+        let call = Arc::clone(&seen.call);
+        if let Some(session) = self.sessions.get_mut(call.session).filter(|_| is_format || seen.succeeded()) {
+            session.detectors.unknown_tool.after(seen, &mut closed.remarks);
+            session.detectors.invalid_arguments.after(seen, &mut closed.remarks);
+        }
+        if is_format || !seen.fed {
+            return;
+        }
+        if call.tool.waiting.is_some() {
+            self.feed_wait(seen, &mut closed.remarks);
+            return;
+        }
+        let graded = seen.judged.expression_error.is_none();
+        let wrote = self.write(seen);
+        let novelty = self.novelty(seen);
+        self.run_identity_detectors(seen, &mut closed.remarks);
+        if graded {
+            self.run_outcome_detectors(seen, &mut closed.remarks);
+        }
+        self.denied.after(seen, &mut closed.remarks);
+        self.effects.after(seen, &mut closed.remarks);
+        self.transfers.after(seen, &mut closed.remarks);
+        self.incidents.observe(&call, novelty, seen.gain.count > 0);
+        self.remember(seen);
+        if graded || wrote {
+            self.count_gain(seen, wrote, &mut closed.remarks);
+        }
+    }
+
+    fn feed_wait(&mut self, seen: &Observation, remarks: &mut Remarks) {
+        let Some(session) = self.sessions.get_mut(seen.call.session) else { return };
+        let progress = session.detectors.stale_wait.is_progress(seen);
+        session.detectors.stale_wait.after(seen, remarks);
+        if !progress {
+            return;
+        }
+        if let Some(merged) = &mut self.merged {
+            merged.clear();
+        }
+        for session in &mut self.sessions {
+            session.detectors.exact_repeat.waited();
+            session.detectors.consecutive.waited();
+            if let Some(cycle) = &mut session.detectors.cycle {
+                cycle.clear();
+            }
+        }
+        self.no_gain.clear();
+    }
+
+    /// The detectors that ask only which call it was and whether the same came back.
+    fn run_identity_detectors(&mut self, seen: &Observation, remarks: &mut Remarks) {
+        let key = self.key;
+        let Some(session) = self.sessions.get_mut(seen.call.session) else { return };
+        let detectors = &mut session.detectors;
+        detectors.window.push(seen.call.exact.0);
+        detectors.exact_repeat.after(seen, remarks);
+        detectors.consecutive.after(seen, remarks);
+        detectors.frequency.after(seen, &detectors.window, remarks);
+        let symbol = |member: u64| {
+            let result = seen.judged.result?;
+            Some(key.join(&[callgate_value::Symbol(member), callgate_value::Symbol(result)]).0)
+        };
+        let (mut own, mut shared) = (false, false);
+        if let Some(cycle) = &mut detectors.cycle {
+            cycle.push(symbol(seen.call.loose), seen.call.loose, seen.call.agent, seen.at);
+            own = cycle.period().is_some();
+        }
+        if let Some(merged) = &mut self.merged {
+            merged.push(symbol(seen.call.member()), seen.call.member(), seen.call.agent, seen.at);
+            shared = merged.period().is_some() && merged.is_shared();
+        }
+        if seen.call.tool.detectors.cycle.is_some() {
+            let cycle = if own { detectors.cycle.as_ref() } else { self.merged.as_ref().filter(|_| shared) };
+            if let Some(cycle) = cycle {
+                remarks.add(Reason::Cycle, seen, cycle.evidence());
+            }
+        }
+        diversity::after(seen, &detectors.window, remarks);
+    }
+
+    /// The detectors that ask what the outcome is worth.
+    fn run_outcome_detectors(&mut self, seen: &Observation, remarks: &mut Remarks) {
+        let Some(session) = self.sessions.get_mut(seen.call.session) else { return };
+        let detectors = &mut session.detectors;
+        detectors.oscillation.after(seen, remarks);
+        detectors.same_error.after(seen, remarks);
+        detectors.same_result.after(seen, remarks);
+        detectors.no_gain.after(seen, remarks);
+        detectors.empty_streak.after(seen, remarks);
+        self.states.after(seen, remarks);
+    }
+
+    /// The task-wide count; it may end the task.
+    fn count_gain(&mut self, seen: &Observation, wrote: bool, remarks: &mut Remarks) {
+        if self.stop.is_some() {
+            return;
+        }
+        if wrote || seen.gain.count > 0 {
+            self.no_gain.clear();
+        } else if !seen.succeeded() || seen.judged.result.is_some() {
+            self.no_gain.add(seen, remarks);
+        }
+    }
+}
+
+/// One batch is one observation: of equal outcomes of one tool only the first is fed.
+fn is_double(seen: &Observation, earlier: &mut Vec<Fed>) -> bool {
+    let Some(result) = seen.judged.result else { return false };
+    let call = if seen.judged.failed { 0 } else { seen.call.loose };
+    let entry = (seen.call.tool_symbol, seen.judged.failed, result, call);
+    if earlier.contains(&entry) {
+        return true;
+    }
+    earlier.push(entry);
+    false
+}

@@ -1,0 +1,155 @@
+//! `observe`: what came back. Says what it makes of the outcome, once the outcome is filed where it belongs.
+mod account;
+mod feed;
+mod novelty;
+mod rules;
+mod settle;
+mod write;
+
+use std::sync::Arc;
+
+use crate::call::Call;
+use crate::detect::{Detector, Observation, Remarks};
+use crate::gain::Gain;
+use crate::outcome::{judge, Judged, Outcome};
+use crate::policy::{ErrorClass, Mode, Policy};
+use crate::reply;
+use crate::round::Fate;
+use crate::task::Task;
+use crate::verdict::{Assessment, Grade, Next, Stop};
+
+/// An outcome that was fed already in its round: the tool, whether it failed, what came, and the call.
+pub(crate) type Fed = (u64, bool, u64, u64);
+
+/// What feeding a round came to.
+#[derive(Default)]
+pub(crate) struct Closed {
+    pub(crate) remarks: Remarks,
+    stop: Option<Stop>,
+    /// (call id, gain)
+    gains: Vec<(Arc<str>, Gain)>,
+    /// Calls that a rule proposes to try again.
+    retries: Vec<Arc<str>>,
+    /// Calls on whose outcome an expression failed.
+    ungraded: Vec<Arc<str>>,
+}
+
+impl Task {
+    /// Tells what came back from an allowed call.
+    ///
+    /// # Errors
+    /// The id, if no call of that id is out.
+    pub fn observe(
+        &mut self,
+        policy: &Policy,
+        call_id: &str,
+        outcome: &Outcome,
+        now: Option<f64>,
+    ) -> Result<Assessment, String> {
+        let now = self.clock(now);
+        let Some((id, out)) = self.out.remove_entry(call_id) else { return Err(call_id.to_owned()) };
+        let call = Arc::clone(&out.call);
+        let judged = judge(policy, &self.key, &call, outcome);
+        self.came_back(&call);
+        let retries = self.account(&call, &judged, outcome, &out, now);
+        let others = self.stirred.saturating_sub(self.stirred_by.get(&call.loose).copied().unwrap_or(0));
+        let assessed = (judged.grade, judged.class, judged.gaps.clone());
+        let next = next(&call, &judged, retries);
+        let fed = feeds(&call, &judged, retries);
+        let gain = Gain::default();
+        let seen = Observation {
+            call: Arc::clone(&call),
+            call_id: Arc::clone(&id),
+            at: now,
+            judged,
+            outcome: policy.observes().then(|| outcome.clone()),
+            others,
+            first: out.first,
+            fed,
+            gain,
+        };
+        let mut closed = self.file(policy, &out, seen);
+        let mut notes: Vec<_> = std::mem::take(&mut self.remarks).into_iter().map(reply::note).collect();
+        notes.extend(closed.remarks.notes.drain(..).map(reply::note));
+        let gain = closed.gains.iter().find(|(of, _)| *of == id).map_or(0, |(_, gain)| gain.count);
+        let (grade, class, gaps) = assessed;
+        let grade = if closed.ungraded.contains(&id) { Grade::Ungraded } else { grade };
+        let next = match next {
+            _ if closed.stop.is_some() || self.stop.is_some() => Next::Exit,
+            Next::Continue if closed.retries.contains(&id) => Next::Retry(pause(&call, retries)),
+            next => next,
+        };
+        if policy.mode == Mode::Audit {
+            notes.clear();
+        }
+        Ok(Assessment { call_id: id, grade, class, gaps, gain, notes, next, stop: closed.stop })
+    }
+
+    /// A call that was allowed never ran: what it reserved is given back.
+    ///
+    /// # Errors
+    /// The id, if no call of that id is out.
+    pub fn abandon(&mut self, policy: &Policy, call_id: &str, now: Option<f64>) -> Result<(), String> {
+        self.clock(now);
+        let Some((id, out)) = self.out.remove_entry(call_id) else { return Err(call_id.to_owned()) };
+        let call = out.call;
+        self.came_back(&call);
+        if let Some(session) = self.sessions.get_mut(call.session) {
+            self.pool.take_call(&mut session.share, &call.tool, out.retry, -1.0);
+            if let Some(attempts) = session.attempts.get_mut(&call.loose).filter(|_| out.retry) {
+                attempts.retries = attempts.retries.saturating_sub(1);
+            }
+            if let Some(round) = &mut session.round {
+                // what never ran has no answer to share
+                round.firsts.retain(|_, first| *first != id);
+                if let Some(member) = round.member(&id) {
+                    member.fate = Fate::NotRun;
+                }
+            }
+        }
+        self.close_if_settled(policy, call.session);
+        Ok(())
+    }
+
+    /// A call ended, whatever came of it.
+    pub(crate) fn came_back(&mut self, call: &Call) {
+        if let Some(session) = self.sessions.get_mut(call.session) {
+            for detector in session.detectors.all_mut() {
+                detector.returned(call);
+            }
+            session.detectors.frequency.returned(call);
+            if let Some(cycle) = &mut session.detectors.cycle {
+                cycle.returned(call);
+            }
+        }
+        if let Some(merged) = &mut self.merged {
+            merged.returned(call);
+        }
+        self.denied.returned(call);
+        self.states.returned(call);
+        self.transfers.returned(call);
+        self.stir(call);
+    }
+}
+
+/// Transient failures, and those that are still being retried, belong to the retry policy.
+fn feeds(call: &Call, judged: &Judged, retries: u64) -> bool {
+    let Some(class) = judged.class else { return true };
+    let retried = call.tool.retry.as_ref().is_some_and(|it| it.classes.contains(&class) && retries < it.max);
+    class != ErrorClass::Transient && !retried
+}
+
+fn next(call: &Call, judged: &Judged, retries: u64) -> Next {
+    let (Some(class), Some(retry)) = (judged.class, &call.tool.retry) else { return Next::Continue };
+    if !retry.classes.contains(&class) || retries >= retry.max {
+        return Next::Continue;
+    }
+    Next::Retry(pause(call, retries))
+}
+
+/// How long to wait before the next attempt, without jitter.
+fn pause(call: &Call, retries: u64) -> f64 {
+    let Some(retry) = &call.tool.retry else { return 0.0 };
+    let exponent = i32::try_from(retries).unwrap_or(i32::MAX);
+    (retry.initial * retry.factor.powi(exponent)).min(retry.longest)
+}

@@ -1,0 +1,102 @@
+//! Rounds close: their members are fed in request order, then refusals are counted, then the task may end.
+use std::sync::Arc;
+
+use super::{Closed, Fed};
+use crate::detect::{Observation, Remark};
+use crate::policy::{Mode, Policy};
+use crate::reply;
+use crate::round::{Fate, Member};
+use crate::task::{Out, Task};
+use crate::verdict::{ExitDecision, Stop};
+
+impl Task {
+    /// Puts an observation into its round, and closes the round if that was the last; or feeds it alone if it is late.
+    pub(super) fn file(&mut self, policy: &Policy, out: &Out, seen: Observation) -> Closed {
+        let session = seen.call.session;
+        let round = self.sessions.get_mut(session).and_then(|it| it.round.as_mut());
+        let round = round.filter(|round| round.number == out.round);
+        if let Some(round) = round {
+            let settle_now = !round.explicit;
+            if let Some(member) = round.member(&seen.call_id) {
+                member.fate = Fate::Observed(Box::new(seen));
+            }
+            return if settle_now && round.is_settled() { self.feed_round(policy, session) } else { Closed::default() };
+        }
+        let member = Member {
+            call_id: Arc::clone(&seen.call_id),
+            fate: Fate::Observed(Box::new(seen)),
+            incidents: Vec::new(),
+            reused: false,
+        };
+        self.feed_members(policy, vec![member])
+    }
+
+    pub(crate) fn close_if_settled(&mut self, policy: &Policy, session: usize) {
+        let round = self.sessions.get(session).and_then(|it| it.round.as_ref());
+        if round.is_some_and(|round| !round.explicit && round.is_settled()) {
+            self.close_round(policy, session);
+        }
+    }
+
+    /// Closes the session's round, if there is one; its remarks wait for the next answer.
+    pub(crate) fn close_round(&mut self, policy: &Policy, session: usize) {
+        let mut closed = self.feed_round(policy, session);
+        self.remarks.append(&mut closed.remarks.notes);
+    }
+
+    fn feed_round(&mut self, policy: &Policy, session: usize) -> Closed {
+        match self.sessions.get_mut(session).and_then(|it| it.round.take()) {
+            Some(round) => self.feed_members(policy, round.members),
+            None => Closed::default(),
+        }
+    }
+
+    fn feed_members(&mut self, policy: &Policy, members: Vec<Member>) -> Closed {
+        let mut closed = Closed::default();
+        let mut earlier: Vec<Fed> = Vec::new();
+        let mut refused = Vec::new();
+        for member in members {
+            if !member.incidents.is_empty() {
+                refused.push((member.call_id, member.incidents, member.reused));
+            }
+            if let Fate::Observed(seen) = member.fate {
+                self.feed(policy, *seen, &mut earlier, &mut closed);
+                self.end_if_due(policy, &mut closed);
+            }
+        }
+        for (call_id, incidents, reused) in refused {
+            let elsewhere = closed.gains.iter().any(|(of, gain)| *of != call_id && gain.count > 0);
+            if !elsewhere {
+                for incident in &incidents {
+                    self.incidents.count(incident, reused);
+                }
+            }
+        }
+        closed
+    }
+
+    /// An `exit_after` that was reached ends the task, at this observation.
+    fn end_if_due(&mut self, policy: &Policy, closed: &mut Closed) {
+        let Some(end) = closed.remarks.exit.take().filter(|_| self.stop.is_none()) else { return };
+        if policy.mode == Mode::Enforce {
+            let call_id = end.call_id.to_string();
+            let rule = end.rule.as_ref().map(|(id, _)| id.to_string());
+            let stop = Stop { reason: end.reason, rule, call_id, at: self.now, exit: ExitDecision::Escalate };
+            self.stop = Some(stop.clone());
+            closed.stop = Some(stop);
+        }
+        let told = |note: &Remark| note.reason == end.reason && note.call_id == end.call_id && note.rule == end.rule;
+        if !closed.remarks.notes.iter().any(told) {
+            closed.remarks.notes.push(end);
+        }
+    }
+
+    /// Remarks that no answer has carried yet; none in mode `audit`.
+    pub fn drain_remarks(&mut self, policy: &Policy) -> Vec<crate::Note> {
+        let mut remarks: Vec<Remark> = std::mem::take(&mut self.remarks);
+        if policy.mode == Mode::Audit {
+            remarks.clear();
+        }
+        remarks.into_iter().map(reply::note).collect()
+    }
+}

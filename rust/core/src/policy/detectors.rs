@@ -1,0 +1,151 @@
+//! Thresholds of the detectors, for one tool.
+
+/// How far a detector has to count for what. A rung that is absent is off.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rungs {
+    /// Note at every observation at or above.
+    pub note_after: Option<u64>,
+    /// Refuse once reached.
+    pub refuse_after: Option<u64>,
+    /// Stop at the observation that reaches this.
+    pub exit_after: Option<u64>,
+    /// Seconds after the last observation after which one call is let through.
+    pub cool_down: Option<f64>,
+}
+
+impl Rungs {
+    /// Whether an observation with this count is noted.
+    #[must_use]
+    pub fn notes(&self, count: u64) -> bool {
+        self.note_after.is_some_and(|after| count >= after)
+    }
+
+    /// Whether the count is high enough to refuse the next call, cool-down aside.
+    #[must_use]
+    pub fn reached(&self, count: u64) -> bool {
+        self.refuse_after.is_some_and(|after| count >= after)
+    }
+
+    /// Whether the cool-down after the last observation is over.
+    #[must_use]
+    pub fn cooled(&self, last: f64, now: f64) -> bool {
+        self.cool_down.is_some_and(|pause| now >= last + pause)
+    }
+}
+
+/// `exact_repeat`
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ExactRepeat {
+    /// For every call.
+    pub rungs: Rungs,
+    /// Instead, for reads whose last result was sufficient.
+    pub sufficient_reads: Option<u64>,
+}
+
+/// `cycle`, and the periods of `transfer_cycle`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cycle {
+    /// The longest period looked for.
+    pub max_period: usize,
+    /// How many laps make a cycle.
+    pub laps: u64,
+    /// How many comparisons may fail.
+    pub mismatches: usize,
+    /// Seconds after the last observation after which one member is let through.
+    pub cool_down: Option<f64>,
+}
+
+/// `oscillation`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Oscillation {
+    /// Largest share of arguments that differ.
+    pub arguments_at_most: f64,
+    /// Smallest share of items that were known.
+    pub known_records: f64,
+    /// Counts.
+    pub rungs: Rungs,
+}
+
+/// `no_gain`
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NoGain {
+    /// For one tool's reads.
+    pub rungs: Rungs,
+    /// For the whole task.
+    pub exit_after: Option<u64>,
+}
+
+/// `diversity`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Diversity {
+    /// Calls that the window must hold.
+    pub min_calls: usize,
+    /// Note below this share of distinct calls.
+    pub note_below: Option<f64>,
+    /// Refuse below this share of distinct calls.
+    pub refuse_below: Option<f64>,
+    /// Note below this entropy, in bits.
+    pub entropy_note_below: Option<f64>,
+}
+
+/// Thresholds of all detectors, for one tool.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Detectors {
+    /// `consecutive`
+    pub consecutive: Option<Rungs>,
+    /// `exact_repeat`
+    pub exact_repeat: Option<ExactRepeat>,
+    /// `frequency`
+    pub frequency: Option<Rungs>,
+    /// `cycle`
+    pub cycle: Option<Cycle>,
+    /// `oscillation`
+    pub oscillation: Option<Oscillation>,
+    /// `same_error`
+    pub same_error: Option<Rungs>,
+    /// `same_result`
+    pub same_result: Option<Rungs>,
+    /// `no_gain`
+    pub no_gain: Option<NoGain>,
+    /// `empty_streak`
+    pub empty_streak: Option<Rungs>,
+    /// `state_oscillation`
+    pub state_oscillation: Option<Rungs>,
+    /// `transfer_streak`
+    pub transfer_streak: Option<Rungs>,
+    /// `transfer_cycle`
+    pub transfer_cycle: Option<Cycle>,
+    /// `diversity`
+    pub diversity: Option<Diversity>,
+    /// `unknown_tool`
+    pub unknown_tool: Option<Rungs>,
+    /// `invalid_arguments`
+    pub invalid_arguments: Option<Rungs>,
+    /// `repeated_effect`
+    pub repeated_effect: Option<Rungs>,
+    /// `denied`
+    pub denied: Option<Rungs>,
+}
+
+impl Detectors {
+    /// What of these may be held against a tool of which nothing is declared: notes, and refusals only where they are
+    /// safe blind.
+    #[must_use]
+    pub fn blind(&self) -> Self {
+        let notes = |rungs: Rungs| Rungs { refuse_after: None, exit_after: None, ..rungs };
+        let soft = |rungs: Option<Rungs>| rungs.map(notes);
+        let mut blind = self.clone();
+        blind.consecutive = soft(blind.consecutive);
+        blind.frequency = soft(blind.frequency);
+        blind.oscillation = blind.oscillation.map(|it| Oscillation { rungs: notes(it.rungs), ..it });
+        blind.same_error = soft(blind.same_error);
+        blind.same_result = soft(blind.same_result);
+        blind.no_gain = blind.no_gain.map(|it| NoGain { rungs: notes(it.rungs), ..it });
+        blind.empty_streak = soft(blind.empty_streak);
+        blind.state_oscillation = soft(blind.state_oscillation);
+        blind.transfer_streak = soft(blind.transfer_streak);
+        blind.repeated_effect = soft(blind.repeated_effect);
+        blind.diversity = blind.diversity.map(|it| Diversity { refuse_below: None, ..it });
+        blind
+    }
+}

@@ -1,0 +1,201 @@
+//! A task: the agents that work on one job, and everything that is counted for them.
+mod event;
+mod session;
+
+use std::sync::Arc;
+
+use callgate_value::{SymbolKey, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
+
+use crate::about::About;
+use crate::budget::{Pool, Spent};
+use crate::call::Call;
+use crate::detect::cycle::CycleStream;
+use crate::detect::denied::Denied;
+use crate::detect::no_gain::TaskNoGain;
+use crate::detect::repeated_effect::Effects;
+use crate::detect::state_oscillation::StateOscillation;
+use crate::detect::transfer::Transfers;
+use crate::detect::Remark;
+use crate::gain::Known;
+use crate::incident::Incidents;
+use crate::policy::Policy;
+use crate::round::Round;
+use crate::verdict::Stop;
+
+pub use event::Event;
+pub(crate) use session::{Attempts, LastResult, Session, MOST_LAST_RESULTS};
+
+/// A result that may be handed out again.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    pub(crate) result: Arc<Value>,
+    pub(crate) at_dispatch: u64,
+    pub(crate) at_end: u64,
+    pub(crate) at: f64,
+}
+
+/// Results kept for reuse.
+pub(crate) const MOST_STORED: usize = 512;
+
+/// A call that is out.
+#[derive(Clone, Debug)]
+pub(crate) struct Out {
+    pub(crate) call: Arc<Call>,
+    pub(crate) round: u64,
+    pub(crate) first: bool,
+    pub(crate) retry: bool,
+    pub(crate) read_version: u64,
+    pub(crate) approved: bool,
+}
+
+/// The state of a task. A value: cloning it is a snapshot, and a decision reads it and nothing else.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Task {
+    pub(crate) id: String,
+    #[serde(with = "crate::snapshot::key")]
+    pub(crate) key: SymbolKey,
+    pub(crate) generation: u64,
+    pub(crate) about: About,
+    /// `task.confirmation`: 1, and one more with each approval.
+    pub(crate) confirmation: u64,
+    pub(crate) now: f64,
+    pub(crate) started: f64,
+    pub(crate) sessions: Vec<Session>,
+    pub(crate) pool: Pool,
+    pub(crate) next_call: u64,
+    pub(crate) next_round: u64,
+    pub(crate) next_number: u64,
+    /// Loose identities that were admitted: the table of past calls.
+    pub(crate) seen: FxHashSet<u64>,
+    pub(crate) known: Known,
+    pub(crate) read_version: u64,
+    pub(crate) repeat_epoch: u64,
+    /// Dispatches and ends of calls that may change something, in all and by loose identity.
+    pub(crate) stirred: u64,
+    pub(crate) stirred_by: FxHashMap<u64, u64>,
+    pub(crate) denied: Denied,
+    pub(crate) effects: Effects,
+    pub(crate) states: StateOscillation,
+    pub(crate) transfers: Transfers,
+    pub(crate) merged: Option<CycleStream>,
+    pub(crate) no_gain: TaskNoGain,
+    pub(crate) incidents: Incidents,
+    pub(crate) stop: Option<Stop>,
+    #[serde(skip)]
+    pub(crate) out: FxHashMap<Arc<str>, Out>,
+    #[serde(skip)]
+    pub(crate) asked: FxHashMap<Arc<str>, Arc<Call>>,
+    #[serde(skip)]
+    pub(crate) stored: FxHashMap<u64, Stored>,
+    /// Remarks of rounds that closed between two answers.
+    #[serde(skip)]
+    pub(crate) remarks: Vec<Remark>,
+}
+
+impl Task {
+    /// A new task. `key` must be random and secret: whoever knows it could make calls collide.
+    #[must_use]
+    pub fn new(policy: &Policy, id: &str, key: [u8; 16], now: f64) -> Self {
+        Self {
+            id: id.to_owned(),
+            key: SymbolKey::new(key),
+            generation: 0,
+            about: About::default(),
+            confirmation: 1,
+            now,
+            started: now,
+            sessions: Vec::new(),
+            pool: Pool::default(),
+            next_call: 0,
+            next_round: 0,
+            next_number: 1,
+            seen: FxHashSet::default(),
+            known: Known::default(),
+            read_version: 0,
+            repeat_epoch: 0,
+            stirred: 0,
+            stirred_by: FxHashMap::default(),
+            denied: Denied::default(),
+            effects: Effects::default(),
+            states: StateOscillation::default(),
+            transfers: Transfers::new(policy.transfer_cycle.as_ref()),
+            merged: policy.cycle.as_ref().map(CycleStream::new),
+            no_gain: TaskNoGain::default(),
+            incidents: Incidents::default(),
+            stop: None,
+            out: FxHashMap::default(),
+            asked: FxHashMap::default(),
+            stored: FxHashMap::default(),
+            remarks: Vec::new(),
+        }
+    }
+
+    /// The same task with what the host says about it.
+    #[must_use]
+    pub fn with(mut self, about: About) -> Self {
+        self.about = about;
+        self
+    }
+
+    /// What the host said about it.
+    #[must_use]
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// The task's id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Why and when it was stopped, if it was.
+    #[must_use]
+    pub fn stopped(&self) -> Option<&Stop> {
+        self.stop.as_ref()
+    }
+
+    /// What was used of the plain resources.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        self.pool.spent
+    }
+
+    /// (repeat epoch, read version): how often a write landed, and how often something may have changed.
+    #[must_use]
+    pub fn world(&self) -> (u64, u64) {
+        (self.repeat_epoch, self.read_version)
+    }
+
+    /// Takes the host's clock, which may jump back: the task's never does.
+    pub(crate) fn clock(&mut self, now: Option<f64>) -> f64 {
+        if let Some(now) = now.filter(|now| now.is_finite()) {
+            self.now = self.now.max(now);
+        }
+        self.now
+    }
+
+    /// Opens a round that the host will end.
+    pub fn begin_round(&mut self, policy: &Policy, agent: &str, now: Option<f64>) {
+        let now = self.clock(now);
+        let session = self.session(policy, agent);
+        self.close_round(policy, session);
+        self.open_round(session, true, now);
+    }
+
+    /// Ends it. Its notes come with the next answer, unless they came with the last observation.
+    pub fn end_round(&mut self, policy: &Policy, agent: &str) {
+        let session = self.session(policy, agent);
+        self.close_round(policy, session);
+    }
+
+    pub(crate) fn open_round(&mut self, session: usize, explicit: bool, now: f64) {
+        self.next_round = self.next_round.saturating_add(1);
+        let number = self.next_round;
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.round = Some(Round::new(number, explicit, now));
+        }
+    }
+}

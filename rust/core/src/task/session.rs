@@ -1,0 +1,206 @@
+//! One agent's stream of calls in a task, and its detectors.
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use callgate_value::Value;
+
+use super::Task;
+use crate::budget::{Elapsed, Share};
+use crate::detect::consecutive::Consecutive;
+use crate::detect::cycle::CycleStream;
+use crate::detect::empty_streak::EmptyStreak;
+use crate::detect::exact_repeat::ExactRepeat;
+use crate::detect::frequency::Frequency;
+use crate::detect::invalid_arguments::InvalidArguments;
+use crate::detect::no_gain::NoGain;
+use crate::detect::oscillation::Oscillation;
+use crate::detect::same_error::SameError;
+use crate::detect::same_result::SameResult;
+use crate::detect::stale_wait::StaleWait;
+use crate::detect::unknown_tool::UnknownTool;
+use crate::detect::window::Window;
+use crate::detect::{Detector, Stake};
+use crate::policy::{Policy, Resets};
+use crate::round::Round;
+use crate::verdict::Finding;
+use crate::Reason;
+
+/// The detectors of one agent's stream.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SessionDetectors {
+    pub(crate) exact_repeat: ExactRepeat,
+    pub(crate) consecutive: Consecutive,
+    pub(crate) cycle: Option<CycleStream>,
+    pub(crate) oscillation: Oscillation,
+    pub(crate) same_error: SameError,
+    pub(crate) same_result: SameResult,
+    pub(crate) no_gain: NoGain,
+    pub(crate) empty_streak: EmptyStreak,
+    pub(crate) stale_wait: StaleWait,
+    pub(crate) unknown_tool: UnknownTool,
+    pub(crate) invalid_arguments: InvalidArguments,
+    pub(crate) frequency: Frequency,
+    /// What `frequency` and `diversity` look at.
+    pub(crate) window: Window,
+}
+
+impl SessionDetectors {
+    fn new(policy: &Policy) -> Self {
+        Self {
+            exact_repeat: ExactRepeat::default(),
+            consecutive: Consecutive::default(),
+            cycle: policy.cycle.as_ref().map(CycleStream::new),
+            oscillation: Oscillation::default(),
+            same_error: SameError::default(),
+            same_result: SameResult::default(),
+            no_gain: NoGain::default(),
+            empty_streak: EmptyStreak::default(),
+            stale_wait: StaleWait::default(),
+            unknown_tool: UnknownTool::default(),
+            invalid_arguments: InvalidArguments::default(),
+            frequency: Frequency::default(),
+            window: Window::new(policy.window),
+        }
+    }
+
+    pub(crate) fn all(&self) -> [&dyn Detector; 10] {
+        [
+            &self.exact_repeat,
+            &self.consecutive,
+            &self.oscillation,
+            &self.same_error,
+            &self.same_result,
+            &self.no_gain,
+            &self.empty_streak,
+            &self.stale_wait,
+            &self.unknown_tool,
+            &self.invalid_arguments,
+        ]
+    }
+
+    pub(crate) fn all_mut(&mut self) -> [&mut dyn Detector; 10] {
+        [
+            &mut self.exact_repeat,
+            &mut self.consecutive,
+            &mut self.oscillation,
+            &mut self.same_error,
+            &mut self.same_result,
+            &mut self.no_gain,
+            &mut self.empty_streak,
+            &mut self.stale_wait,
+            &mut self.unknown_tool,
+            &mut self.invalid_arguments,
+        ]
+    }
+
+    pub(super) fn reset(&mut self, resets: Resets) {
+        for detector in self.all_mut() {
+            detector.reset(resets);
+        }
+        if resets.repeats {
+            self.window.clear();
+            self.frequency.clear();
+            if let Some(cycle) = &mut self.cycle {
+                cycle.clear();
+            }
+        }
+    }
+}
+
+/// Attempts of one call that failed so far.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Attempts {
+    pub(crate) stake: Stake,
+    pub(crate) retries: u64,
+}
+
+/// The last known result of a call.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct LastResult {
+    pub(crate) result: u64,
+    pub(crate) failure: Option<u64>,
+    pub(crate) others: u64,
+}
+
+/// One agent's stream of calls.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Session {
+    pub(crate) agent: String,
+    pub(crate) agent_symbol: u64,
+    pub(crate) depth: u64,
+    pub(crate) started: f64,
+    pub(crate) share: Share,
+    pub(crate) detectors: SessionDetectors,
+    /// Failing calls by loose identity.
+    pub(crate) attempts: FxHashMap<u64, Attempts>,
+    /// Last known results by loose identity, for incidents.
+    pub(crate) last_results: FxHashMap<u64, LastResult>,
+    /// Last known results by tool, for incidents.
+    pub(crate) last_of_tool: FxHashMap<u64, u64>,
+    /// Last known results by tool and target of reads, for incidents.
+    pub(crate) last_of_reads: FxHashMap<u64, u64>,
+    #[serde(skip)]
+    pub(crate) round: Option<Round>,
+}
+
+/// Calls remembered for incidents by one agent.
+pub(crate) const MOST_LAST_RESULTS: usize = 65_536;
+
+impl Task {
+    /// The index of the agent's session, new if it was not there.
+    pub(crate) fn session(&mut self, policy: &Policy, agent: &str) -> usize {
+        if let Some(index) = self.sessions.iter().position(|session| session.agent == agent) {
+            return index;
+        }
+        self.sessions.push(Session {
+            agent: agent.to_owned(),
+            agent_symbol: self.key.bytes(agent.as_bytes()).0,
+            depth: 0,
+            // the agent that begins a task is there from its beginning, whenever it first asks
+            started: if self.sessions.is_empty() { self.started } else { self.now },
+            share: Share::default(),
+            detectors: SessionDetectors::new(policy),
+            attempts: FxHashMap::default(),
+            last_results: FxHashMap::default(),
+            last_of_tool: FxHashMap::default(),
+            last_of_reads: FxHashMap::default(),
+            round: None,
+        });
+        self.sessions.len().saturating_sub(1)
+    }
+
+    pub(crate) fn elapsed(&self, session: usize) -> Elapsed {
+        let of = self.sessions.get(session);
+        let round = of.and_then(|session| session.round.as_ref());
+        Elapsed {
+            task: self.now - of.map_or(self.started, |session| session.started),
+            workflow: self.now - self.started,
+            step: self.now - round.map_or(self.now, |round| round.opened),
+        }
+    }
+
+    /// Starts an agent below another one.
+    ///
+    /// # Errors
+    /// A finding `budget_depth`, and then nothing is used; or `bad_call_id` where the name is taken.
+    pub fn spawn(&mut self, policy: &Policy, parent: &str, child: &str, now: Option<f64>) -> Result<(), Box<Finding>> {
+        self.clock(now);
+        let parent = self.session(policy, parent);
+        let depth = self.sessions.get(parent).map_or(0, |session| session.depth).saturating_add(1);
+        if let Some(limit) = policy.budgets.depth.filter(|limit| depth > *limit) {
+            let number = |count: u64| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
+            let evidence = vec![("depth", number(depth)), ("limit", number(limit))];
+            return Err(Box::new(Finding::refuse(Reason::BudgetDepth, evidence)));
+        }
+        if self.sessions.iter().any(|session| session.agent == child) {
+            return Err(Box::new(Finding::refuse(Reason::BadCallId, vec![("agent", Value::from(child))])));
+        }
+        let index = self.session(policy, child);
+        let own = policy.budgets.child_share.map(|share| self.pool.own_limits(&policy.budgets, share));
+        if let Some(session) = self.sessions.get_mut(index) {
+            session.depth = depth;
+            session.share.own = own;
+        }
+        Ok(())
+    }
+}
