@@ -9,6 +9,7 @@ from callgate.cli import UsageError
 from callgate.policy.check import check
 from callgate.policy.load import Loaded, load
 from callgate.policy.resolve import Resolved, resolve
+from callgate.policy.settings import settings_here
 from callgate.report.color import wanted
 from callgate.report.findings import FORMATS, Findings, render
 
@@ -32,9 +33,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("`--policy` goes with `--resolved`")
     if arguments.resolved and arguments.format != "text":
         raise UsageError("`--resolved` prints YAML: leave `--format` out")
-    if not arguments.paths and arguments.policy is None:
-        raise UsageError("name a file or folder to check: `callgate check policies`")
-    loaded = load(arguments.paths)
+    paths = arguments.paths
+    if not paths and arguments.policy is None:
+        settings = settings_here()
+        paths = settings.beside(settings.paths)
+        if not paths:
+            raise UsageError("name a file or folder to check: `callgate check policies`")
+    loaded = load(paths)
     policies = _chosen(loaded, arguments.policy) if arguments.resolved else []
     diagnostics = check(loaded)
     findings = Findings(diagnostics, loaded.sources, len(loaded.files))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +13,8 @@ from .diagnostics import Diagnostic, ordered
 from .faults import Found, located
 from .load import Document, Loaded
 from .resolve import Resolved, resolve
+from .settings import Level
+from .tool_count import count_tools, long_definitions, unused_manifests
 
 REFERRING = frozenset({"GuardTest", "GuardBinding", "GuardException"})
 FAULTS_OF_A_FILE = 101  # the hundred that reading stops at, and the word that it did
@@ -45,7 +48,37 @@ def check(loaded: Loaded) -> list[Diagnostic]:
         whole = all(found.severity != "error" for found in resolved.diagnostics)
         if whole and not any(part is other for part in parts for other in faulty):
             diagnostics += compile_policy(resolved, manifests)[1]
-    return _first_of_each_file(ordered(diagnostics))
+    diagnostics += _about_tools(loaded, [policy.resolved for policy in policies])
+    return _first_of_each_file(ordered(_levelled(diagnostics, loaded.settings.lints)))
+
+
+def _about_tools(loaded: Loaded, policies: list[Resolved]) -> list[Diagnostic]:
+    """How many tools the policies put in front of a model, and how long their definitions are.
+
+    A policy that another one extends is a part of that one, and a test's policy is no one's to run.
+    """
+    limits = loaded.settings.tools
+    parts = [layer for policy in policies for layer in policy.layers[:-1]]
+    whole = [policy for policy in policies if policy.layers[-1].kind == "GuardPolicy"]
+    whole = [policy for policy in whole if all(policy.layers[-1] is not part for part in parts)]
+    found = [diagnostic for policy in whole for diagnostic in count_tools(policy, limits)]
+    for manifest in loaded.of_kind("ToolManifest"):
+        found += long_definitions(manifest, limits)
+    return found + unused_manifests(loaded, policies)
+
+
+def _levelled(diagnostics: list[Diagnostic], levels: Mapping[str, Level]) -> list[Diagnostic]:
+    """What is no error, at the level that the settings give its code."""
+    if not levels:
+        return diagnostics
+    found = []
+    for diagnostic in diagnostics:
+        level = levels.get(diagnostic.code) if diagnostic.severity != "error" else None
+        if level is None:
+            found.append(diagnostic)
+        elif level != "off":
+            found.append(diagnostic._replace(severity=level))
+    return found
 
 
 class Whole(NamedTuple):

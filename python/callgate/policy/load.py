@@ -12,11 +12,11 @@ from .compose import DEFAULT_LIMITS, Limits, compose
 from .diagnostics import Diagnostic, Place, Span, did_you_mean
 from .packs import packs_root
 from .positions import Positions
+from .settings import CONFIGURATION, Settings, find_settings, settings_of
 from .source import Source, decode
 
 SUFFIXES = (".yaml", ".yml")
 TEST_SUFFIXES = ("_test.yaml", "_test.yml")
-CONFIGURATION = "callgate.yaml"
 
 
 class Document(NamedTuple):
@@ -46,7 +46,8 @@ class Loaded:
     """What was loaded: the documents that were asked for, and packs as they are named.
 
     `documents` are those of the paths, `packed` those of packs, `diagnostics` all that is wrong with any of their
-    files, `sources` the text of every file that was read, by the path that diagnostics show.
+    files, `sources` the text of every file that was read, by the path that diagnostics show, `settings` what the
+    project's `callgate.yaml` says.
     """
 
     def __init__(self, packs: Sequence[Path] | None, limits: Limits) -> None:
@@ -55,10 +56,12 @@ class Loaded:
         self.diagnostics: list[Diagnostic] = []
         self.sources: dict[str, Source] = {}
         self.files: list[str] = []
+        self.settings = Settings()
         self._packs = packs
         self._limits = limits
         self._seen: set[str] = set()
         self._asked: set[str] = set()
+        self._configurations: dict[str, list[Positions]] = {}
 
     def find(self, kind: str, name: str) -> Document | None:
         """The document of a kind and name: one of those loaded, else one of the pack of that name."""
@@ -128,6 +131,7 @@ class Loaded:
         composed = compose(source, self._limits)
         self.diagnostics += composed.diagnostics
         if path.name == CONFIGURATION:
+            self._configurations[real] = [*composed.documents]
             return []
         found = [document for positions in composed.documents if (document := self._document(positions))]
         if not composed.documents and not composed.diagnostics:
@@ -172,6 +176,22 @@ class Loaded:
         else:
             self.documents += self.read(path, _shown(path))
 
+    def take_settings(self, paths: Iterable[Path]) -> None:
+        """Read the settings that go for the paths, and tell of others that lie among them."""
+        chosen = find_settings(paths)
+        real = os.path.realpath(chosen) if chosen is not None else None
+        if chosen is not None:
+            self.read(chosen, _shown(chosen))
+        for where, documents in self._configurations.items():
+            if where != real and documents:
+                hint = f"only `{_shown(chosen)}` counts" if chosen is not None else None
+                self._fault(
+                    "CG714", "settings that nobody reads", documents[0].source.file, hint=hint, severity="warning"
+                )
+            elif documents:
+                self.settings, faults = settings_of(documents[0])
+                self.diagnostics += faults
+
     def refuse_equal_names(self) -> None:
         """Report documents of one kind that share a name."""
         first: dict[tuple[str, str], Document] = {}
@@ -210,8 +230,10 @@ def load(
         ['CG701']
     """
     loaded = Loaded(packs, limits)
-    for path in paths:
-        loaded.add(Path(path))
+    given = [Path(path) for path in paths]
+    for path in given:
+        loaded.add(path)
+    loaded.take_settings(given)
     loaded.refuse_equal_names()
     return loaded
 
