@@ -63,6 +63,12 @@ pub struct Call {
 }
 
 impl Call {
+    /// A symbol that it shares with the calls that are the same by the tool's loose identity, under one key.
+    #[must_use]
+    pub fn loose_symbol(&self) -> Symbol {
+        Symbol(self.loose)
+    }
+
     /// Whether its outcome is judged as a read's.
     pub(crate) fn is_read(&self) -> bool {
         self.tool.effect == crate::policy::Effect::Read

@@ -27,6 +27,12 @@ impl Scope for CallScope<'_> {
     }
 }
 
+/// Identifies a call that belongs to no task, as in a recorded conversation.
+#[must_use]
+pub fn identify_alone(policy: &Policy, key: &SymbolKey, request: &Request) -> Call {
+    identify(policy, key, request, 0, (0, 0))
+}
+
 /// Identifies a call of the agent with this session and symbol; `number` tells it apart from equal ones.
 pub(crate) fn identify(
     policy: &Policy,

@@ -41,6 +41,7 @@ mod verdict;
 
 pub use about::About;
 pub use call::{Call, Request};
+pub use identify::identify_alone;
 pub use outcome::{Outcome, Reported};
 pub use reason::Reason;
 pub use snapshot::SnapshotError;

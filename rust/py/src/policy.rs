@@ -2,10 +2,13 @@
 use std::sync::Arc;
 
 use callgate_core::compile::{self, ManifestDocument, Place};
-use callgate_core::policy::{Mode, Policy};
+use callgate_core::policy::{Effect, Mode, Policy};
+use callgate_core::{identify_alone, Request};
+use callgate_value::SymbolKey;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use crate::lift::lift_arguments;
 use crate::model::{lift_document, Fault};
 
 /// Adds what this module has to the Python module.
@@ -75,6 +78,39 @@ impl CompiledPolicy {
         let mut names: Vec<String> = self.policy.tools.keys().cloned().collect();
         names.sort();
         names
+    }
+
+    /// What makes a call the same as another one under this policy, and what the policy knows of it.
+    ///
+    /// Args:
+    ///     tool: the tool's name.
+    ///     arguments: the call's arguments, JSON-like.
+    ///
+    /// Returns:
+    ///     A text that calls share if and only if they are the same by the tool's loose identity (comparable under this
+    ///     policy alone); the effect of the form that it has; whether that form waits for something.
+    ///
+    /// Raises:
+    ///     ArgumentError: the arguments are not JSON-like; `path` says where.
+    #[pyo3(signature = (tool, arguments))]
+    fn identify(&self, tool: &str, arguments: &Bound<'_, PyAny>) -> PyResult<(String, &'static str, bool)> {
+        let py = arguments.py();
+        let lifted = lift_arguments(arguments).map_err(|fault| fault.into_error(py, "arguments"))?;
+        let request =
+            Request { tool: tool.into(), arguments: Arc::new(lifted), call_id: None, hints: None, fault: None };
+        // the policy's digest as key: the same texts for one policy everywhere, others for any other
+        let mut key = [0; 16];
+        key.iter_mut().zip(self.policy.digest.bytes()).for_each(|(to, from)| *to = from);
+        let call = identify_alone(&self.policy, &SymbolKey::new(key), &request);
+        let effect = match call.tool.effect {
+            Effect::Read => "read",
+            Effect::Write => "write",
+            Effect::External => "external",
+            Effect::Ui => "ui",
+            Effect::Control => "control",
+            Effect::Unknown => "unknown",
+        };
+        Ok((format!("{:016x}", call.loose_symbol().0), effect, call.tool.waiting.is_some()))
     }
 
     fn __repr__(&self) -> String {
