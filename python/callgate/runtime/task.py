@@ -12,7 +12,7 @@ from callgate._core import TaskState
 from .errors import SpawnError, reported
 
 if TYPE_CHECKING:
-    from callgate._core import Assessment, Note, Stop, Verdict
+    from callgate._core import Assessment, CompiledPolicy, Note, Stop, Verdict
 
     from .gate import Gate
 
@@ -50,6 +50,11 @@ class Task:
     def id(self) -> str:
         """The task's id."""
         return self._state.id
+
+    @property
+    def policy(self) -> CompiledPolicy:
+        """The compiled policy that the task is judged under."""
+        return self._gate.policy
 
     @property
     def stop(self) -> Stop | None:

@@ -1,0 +1,1 @@
+"""Plain loops over the libraries of providers, guarded: one small file for each provider."""

@@ -1,0 +1,81 @@
+"""A plain loop over Anthropic's messages, guarded: a response in, the messages that continue the list out."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from callgate.messages.anthropic import SHAPE
+from callgate.messages.parts import plain
+from callgate.runtime.side_by_side import THREADS, Approve, Tools, run_turn, run_turn_async
+from callgate.runtime.task import Task
+from callgate.runtime.turn import Said, Turn
+
+from .fields import field, number
+
+__all__ = ["open_turn", "take_turn", "take_turn_async"]
+
+_USED: Final = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+def take_turn(
+    task: Task,
+    response: Any,
+    tools: Tools,
+    *,
+    approve: Approve | None = None,
+    threads: int = THREADS,
+    usage: bool = True,
+) -> Turn:
+    """Judge, run and answer the calls of a response.
+
+    Args:
+        task: the task that the loop works on.
+        response: what `POST /v1/messages` answered: the JSON as a dictionary, or the library's object.
+        tools: functions by name, called with the judged arguments by name.
+        approve: asked for each call on which a person has to decide; gets the verdict, returns whether it may run.
+        threads: how many calls of the turn run at once.
+        usage: tell the task the tokens that the response says were used; False where the host does that itself.
+
+    Returns:
+        The turn: continue the list with `turn.messages`, end the loop where `turn.done`, and send `turn.tool_choice`.
+
+    Raises:
+        MessageError: the response is none.
+
+    Example:
+        >>> from callgate import Gate
+        >>> task = Gate.load("default").task("order-4711")
+        >>> use = {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1, "b": 2}}
+        >>> turn = take_turn(task, {"role": "assistant", "content": [use]}, {"add": lambda a, b: a + b})
+        >>> turn.messages[1]
+        {'role': 'user', 'content': [{'type': 'tool_result', 'tool_use_id': 't1', 'content': '3'}]}
+    """
+    turn = open_turn(task, response, usage=usage)
+    run_turn(turn, tools, approve=approve, threads=threads)
+    return turn
+
+
+async def take_turn_async(
+    task: Task, response: Any, tools: Tools, *, approve: Approve | None = None, usage: bool = True
+) -> Turn:
+    """`take_turn` for coroutine functions; plain ones run in threads."""
+    turn = open_turn(task, response, usage=usage)
+    await run_turn_async(turn, tools, approve=approve)
+    return turn
+
+
+def open_turn(task: Task, response: Any, *, usage: bool = True) -> Turn:
+    """Judge the calls of a response and leave it to the host to run them (`turn.open`) and to answer them."""
+    blocks = [plain(block) for block in field(response, "content", list)]
+    calls = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
+    why = field(response, "stop_reason")
+    # a call that the limit of tokens cut off comes with as much of its input as there was
+    cut = {len(calls) - 1} if why == "max_tokens" and calls and blocks[-1] is calls[-1] else set()
+    said = Said(
+        SHAPE,
+        [{"role": "assistant", "content": blocks}] if blocks else [],
+        frozenset(cut),
+        sum(number(field(response, "usage"), name) for name in _USED),
+        why == "pause_turn",
+    )
+    return Turn(task, said, usage=usage)

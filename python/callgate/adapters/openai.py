@@ -1,0 +1,96 @@
+"""A plain loop over OpenAI's chat completions or responses, guarded: a response in, the list's continuation out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from callgate.messages.openai_chat import SHAPE as CHAT
+from callgate.messages.openai_responses import SHAPE as RESPONSES
+from callgate.messages.parts import MessageError, plain
+from callgate.runtime.side_by_side import THREADS, Approve, Tools, run_turn, run_turn_async
+from callgate.runtime.task import Task
+from callgate.runtime.turn import Said, Turn
+
+from .fields import field, number
+
+__all__ = ["open_turn", "take_turn", "take_turn_async"]
+
+
+def take_turn(
+    task: Task,
+    response: Any,
+    tools: Tools,
+    *,
+    approve: Approve | None = None,
+    threads: int = THREADS,
+    usage: bool = True,
+) -> Turn:
+    """Judge, run and answer the calls of a response.
+
+    Args:
+        task: the task that the loop works on.
+        response: what `POST /v1/chat/completions` or `POST /v1/responses` answered, as a dictionary or the library's
+            object; which of the two it is, it says itself. Of several choices the first counts.
+        tools: functions by name, called with the judged arguments by name.
+        approve: asked for each call on which a person has to decide; gets the verdict, returns whether it may run.
+        threads: how many calls of the turn run at once.
+        usage: tell the task the tokens that the response says were used; False where the host does that itself.
+
+    Returns:
+        The turn: continue `messages` (or `input`) with `turn.messages`, end the loop where `turn.done`, and send
+        `turn.tool_choice`.
+
+    Raises:
+        MessageError: the response is none.
+
+    Example:
+        >>> from callgate import Gate
+        >>> task = Gate.load("default").task("order-4711")
+        >>> call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 2}'}}
+        >>> message = {"role": "assistant", "content": None, "tool_calls": [call]}
+        >>> turn = take_turn(task, {"choices": [{"message": message}]}, {"add": lambda a, b: a + b})
+        >>> turn.messages[1]
+        {'role': 'tool', 'tool_call_id': 'c1', 'content': '3'}
+    """
+    turn = open_turn(task, response, usage=usage)
+    run_turn(turn, tools, approve=approve, threads=threads)
+    return turn
+
+
+async def take_turn_async(
+    task: Task, response: Any, tools: Tools, *, approve: Approve | None = None, usage: bool = True
+) -> Turn:
+    """`take_turn` for coroutine functions; plain ones run in threads."""
+    turn = open_turn(task, response, usage=usage)
+    await run_turn_async(turn, tools, approve=approve)
+    return turn
+
+
+def open_turn(task: Task, response: Any, *, usage: bool = True) -> Turn:
+    """Judge the calls of a response and leave it to the host to run them (`turn.open`) and to answer them."""
+    return Turn(task, _chat(response) if field(response, "choices") is not None else _responses(response), usage=usage)
+
+
+def _chat(response: Any) -> Said:
+    choices = field(response, "choices", list)
+    message = plain(field(choices[0], "message")) if choices else None
+    if not isinstance(message, dict):
+        raise MessageError("this is no response: its first choice has no message")
+    # what the provider adds to its answers and does not want back
+    kept = {key: value for key, value in message.items() if value is not None or key == "content"}
+    usage = field(response, "usage")
+    return Said(CHAT, [{"role": "assistant", **kept}], tokens=_tokens(usage, "prompt_tokens", "completion_tokens"))
+
+
+def _responses(response: Any) -> Said:
+    items = [plain(item) for item in field(response, "output", list)]
+    calls = [
+        item for item in items if isinstance(item, dict) and item.get("type") in ("function_call", "custom_tool_call")
+    ]
+    cut = {position for position, item in enumerate(calls) if item.get("status") == "incomplete"}
+    usage = field(response, "usage")
+    return Said(RESPONSES, items, frozenset(cut), _tokens(usage, "input_tokens", "output_tokens"))
+
+
+def _tokens(usage: Any, sent: str, written: str) -> float:
+    return number(usage, "total_tokens") or number(usage, sent) + number(usage, written)
