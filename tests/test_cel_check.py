@@ -267,6 +267,49 @@ def test_a_rule_that_cannot_work_is_neither_passed_nor_loaded(
         Gate.load(folder)
 
 
+OPTIONAL = TOOLS.replace("to: {type: string}}", "to: {type: string}, note: {type: string}}")
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        "variables.noted && args.note != ''",
+        "!variables.noted || args.note != ''",
+        "variables.both && args.note != ''",
+        "variables.noted == true ? args.note != '' : false",
+    ],
+)
+def test_a_test_inside_a_variable_counts_for_what_reads_the_field(folder: Path, when: str) -> None:
+    variables = "{noted: has(args.note), both: variables.noted && args.amount > 100}"
+    text = rule(f'"{when}"').replace("  rules:", f"  variables: {variables}\n  rules:")
+    (folder / "policy.yaml").write_text(text)
+    (folder / "tools.yaml").write_text(OPTIONAL)
+    assert Gate.load(folder).policy.tools == ["pay"]
+
+
+def test_the_words_of_a_rule_may_read_what_its_condition_tested(folder: Path) -> None:
+    words = rule("has(args.note)") + "      message: '\"noted \" + args.note'\n"
+    (folder / "policy.yaml").write_text(words)
+    (folder / "tools.yaml").write_text(OPTIONAL)
+    assert Gate.load(folder).policy.tools == ["pay"]
+
+
+def test_a_variable_that_tests_another_field_counts_for_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = rule("variables.paid && args.note != ''").replace(
+        "  rules:", "  variables: {paid: has(args.amount)}\n  rules:"
+    )
+    (folder / "policy.yaml").write_text(text)
+    (folder / "tools.yaml").write_text(OPTIONAL)
+    assert found(capsys) == [
+        "error[CG309]: `note` may be absent",
+        "  --> policy.yaml:12:36",
+        "12 |       when: variables.paid && args.note != ''",
+        "   |                                    ^^^^",
+    ]
+
+
 def test_a_number_against_an_amount_is_fine(folder: Path) -> None:
     (folder / "policy.yaml").write_text(rule("args.amount > 100 && args.amount != 2.5"))
     (folder / "tools.yaml").write_text(TOOLS)

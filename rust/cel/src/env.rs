@@ -2,12 +2,23 @@
 use crate::signature::{parse_signature, Overload};
 use crate::Type;
 
+/// Which fields an expression has tested for: paths such as `args.note` that are there if it came out true, or false.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tests {
+    /// There if it is true.
+    pub if_true: Vec<String>,
+    /// There if it is false.
+    pub if_false: Vec<String>,
+}
+
 /// The names that expressions are checked against. Made once, shared by all expressions of one phase.
 #[derive(Clone, Debug)]
 pub struct Env {
     variables: Vec<(Box<str>, Type)>,
     functions: Vec<(Box<str>, Vec<Overload>)>,
     later: Vec<(Box<str>, Box<str>)>,
+    tests: Vec<(Box<str>, Tests)>,
+    present: Vec<String>,
     container: Box<str>,
     pub(crate) checked: bool,
     pub(crate) dynamic_patterns: bool,
@@ -27,6 +38,8 @@ impl Env {
             variables: Vec::new(),
             functions: Vec::new(),
             later: Vec::new(),
+            tests: Vec::new(),
+            present: Vec::new(),
             container: Box::default(),
             checked: true,
             dynamic_patterns: false,
@@ -68,6 +81,18 @@ impl Env {
         self.later.push((name.into(), phase.into()));
     }
 
+    /// Says that a variable is the outcome of tests for fields: `variables.known && args.x > 3` reads `args.x` only where
+    /// `variables.known` found it.
+    pub fn tested(&mut self, name: &str, tests: Tests) {
+        self.tests.retain(|(known, _)| &**known != name);
+        self.tests.push((name.into(), tests));
+    }
+
+    /// Says that these fields are there wherever the expression is evaluated: something before it has tested for them.
+    pub fn present(&mut self, paths: &[String]) {
+        self.present.extend_from_slice(paths);
+    }
+
     /// The namespace in which names are looked up first.
     pub fn container(&mut self, name: &str) {
         self.container = name.into();
@@ -91,6 +116,16 @@ impl Env {
 
     pub(crate) fn type_of(&self, slot: usize) -> Type {
         self.variables.get(slot).map_or(Type::Dyn, |(_, ty)| ty.clone())
+    }
+
+    /// What a variable has tested for, if it is known to be such a test.
+    pub(crate) fn tests_of(&self, name: &str) -> Option<&Tests> {
+        self.tests.iter().find(|(known, _)| &**known == name).map(|(_, tests)| tests)
+    }
+
+    /// The fields that are there whatever the expression says.
+    pub(crate) fn known_present(&self) -> &[String] {
+        &self.present
     }
 
     pub(crate) fn variable_names(&self) -> impl Iterator<Item = &str> {

@@ -2,6 +2,7 @@
 use crate::ast::{each_child, Ast, Id};
 use crate::check::{check, Checked, Reference};
 use crate::compile::{compile, Node, Nodes};
+use crate::env::Tests;
 use crate::error::{ErrorKind, EvalError, Fault};
 use crate::eval::{Machine, Out, Silent, Watch};
 use crate::parse::parse;
@@ -90,6 +91,7 @@ pub struct Program {
     expect: Option<Type>,
     references: Vec<Reference>,
     conditions: Vec<Id>,
+    tests: Tests,
 }
 
 impl Program {
@@ -121,6 +123,7 @@ impl Program {
             expect,
             references: checked.references,
             conditions,
+            tests: checked.tests,
         })
     }
 
@@ -176,6 +179,16 @@ impl Program {
     #[must_use]
     pub fn references(&self) -> &[Reference] {
         &self.references
+    }
+
+    pub(crate) fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    /// Which fields are known to be there once it is true, or false.
+    #[must_use]
+    pub fn tests(&self) -> &Tests {
+        &self.tests
     }
 
     /// The parts that may be true or false, by number and span: what coverage counts.

@@ -1,4 +1,5 @@
-//! Random expressions, evaluated by the engine and by a second evaluator that is as plain as can be.
+//! Random expressions, evaluated by the engine and by a second evaluator that is as plain as can be; and what the engine
+//! foresees of each without evaluating it.
 use callgate_cel::{Env, Fuel, Limits, Program, Type, Val};
 
 /// xorshift64*, so that a failing seed is the same everywhere.
@@ -236,7 +237,7 @@ fn plain(value: &Val) -> Plain {
 }
 
 #[test]
-fn engine_and_plain_evaluator_agree_on_random_expressions() {
+fn engine_and_plain_evaluator_agree_on_random_expressions_and_all_outcomes_were_foreseen() {
     let limits = Limits { comprehensions: 8, source: 1 << 20, nodes: 100_000, ..Limits::default() };
     let names =
         [("a", Plain::Int(7)), ("b", Plain::Double(-1.5)), ("c", Plain::Str("ab".into())), ("d", Plain::Bool(true))];
@@ -246,7 +247,7 @@ fn engine_and_plain_evaluator_agree_on_random_expressions() {
     }
     let names: Vec<(String, Plain)> = names.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let values = vec![Val::Int(7), Val::Double(-1.5), Val::from("ab"), Val::Bool(true)];
-    let (mut given, mut failed) = (0, 0);
+    let (mut given, mut failed, mut decided) = (0, 0, 0);
     for seed in 1..=6_000 {
         let (source, wanted) = expression(&mut Random(seed * 0x9E37_79B9), 4, &names);
         // an operator between types that the checker knows is refused before it runs: only that it is refused is compared
@@ -260,6 +261,19 @@ fn engine_and_plain_evaluator_agree_on_random_expressions() {
             (Ok(found), Ok(wanted)) => assert_eq!(format!("{found:?}"), format!("{wanted:?}"), "seed {seed}: {source}"),
             (found, wanted) => assert_eq!(found, wanted, "seed {seed}: {source}"),
         }
+        for known in [&["a", "b", "c", "d"][..], &["c"], &[]] {
+            let types = [("a", Type::Int), ("b", Type::Double), ("c", Type::String), ("d", Type::Bool)];
+            let of = |name: &str| types.iter().find(|(have, _)| *have == name).map(|(_, ty)| ty.clone());
+            let foreseen = program.prospect(&|name| of(name).filter(|_| known.contains(&name)));
+            let possible = match &found {
+                Ok(Plain::Bool(true)) => foreseen.may_be_true,
+                Ok(Plain::Bool(false)) => foreseen.may_be_false,
+                Ok(_) => foreseen.may_be_other,
+                Err(()) => foreseen.may_err,
+            };
+            assert!(possible, "seed {seed}: {source} gives {found:?}, knowing {known:?}, which was not foreseen");
+            decided += usize::from(foreseen.always_errs() || !foreseen.may_be_true);
+        }
         if found.is_ok() {
             given += 1;
         } else {
@@ -268,4 +282,5 @@ fn engine_and_plain_evaluator_agree_on_random_expressions() {
     }
     // neither of the two may be rare, or nothing would be tested
     assert!(given > 1_500 && failed > 500, "{given} with a value, {failed} with an error");
+    assert!(decided > 500, "{decided} were seen never to be true");
 }

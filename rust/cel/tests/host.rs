@@ -1,7 +1,7 @@
 //! The border to the host: variables, host functions, errors, observers, references, results as data.
 use callgate_cel::{
-    Activation, Entries, Env, ErrorKind, EvalError, Fuel, Limits, Nothing, Object, Observer, Program, Reference, Seen,
-    Span, Str, Type, Val,
+    Activation, Code, Entries, Env, ErrorKind, EvalError, Fuel, Limits, Nothing, Object, Observer, Program, Reference,
+    Seen, Span, Str, Tests, Type, Val,
 };
 use callgate_value::{canonical_json, Foreign, ForeignKind, Value};
 use std::cell::Cell;
@@ -156,6 +156,63 @@ fn an_observer_hears_of_every_part_that_was_evaluated_innermost_first() {
     );
     let parts: Vec<&str> = program.parts().map(|(_, span)| span.text(source)).collect();
     assert_eq!(parts, ["a.x > 1", "a.y > 1", source]);
+}
+
+fn codes(source: &str, env: &Env) -> Vec<Code> {
+    match Program::compile(source, env, None, &Limits::default()) {
+        Ok(_) => Vec::new(),
+        Err(faults) => faults.iter().map(|fault| fault.code).collect(),
+    }
+}
+
+#[test]
+fn a_variable_that_is_a_test_counts_as_that_test_and_fields_that_are_there_need_none() {
+    let mut env = Env::new();
+    env.variable("args", Object::closed().optional("x", Type::Int).optional("y", Type::Int).into());
+    let tests = compile("has(args.x) && (args.x > 1 || !has(args.y))", &env).tests().clone();
+    assert_eq!(tests, Tests { if_true: vec!["args".into(), "args.x".into()], if_false: Vec::new() });
+    assert_eq!(codes("variables.known && args.x > 3", &env), [Code::UndeclaredName, Code::AbsentField]);
+    env.variable("variables.known", Type::Bool);
+    env.variable("variables.lacks", Type::Bool);
+    let lacks = compile("!has(args.x)", &env).tests().clone();
+    env.tested("variables.known", tests);
+    env.tested("variables.lacks", lacks);
+    for source in ["variables.known && args.x > 3", "variables.lacks || args.x > 3", "!variables.lacks && args.x > 3"] {
+        assert_eq!(codes(source, &env), [], "{source}");
+    }
+    for source in ["variables.known || args.x > 3", "variables.known && args.y > 3", "variables.lacks && args.x > 3"] {
+        assert_eq!(codes(source, &env), [Code::AbsentField], "{source}");
+    }
+    env.present(&["args.y".into()]);
+    assert_eq!(codes("args.y > 3", &env), []);
+}
+
+#[test]
+fn tests_under_names_of_tests_do_not_grow() {
+    let mut env = Env::new();
+    env.variable("x", Type::Dyn);
+    let mut source = "b29 && x.a".to_owned();
+    for level in (1..30).rev() {
+        source = format!("cel.bind(b{level}, b{} && b{}, {source})", level - 1, level - 1);
+    }
+    let program = compile(&format!("cel.bind(b0, has(x.a), {source})"), &env);
+    assert_eq!(program.tests(), &Tests::default(), "what is bound inside is not known outside");
+}
+
+#[test]
+fn observing_an_evaluation_costs_no_fuel_and_changes_no_result() {
+    let list = Value::List((0..50).map(Value::Int).collect());
+    let mut env = Env::new();
+    env.variable("x", Type::Dyn);
+    let program = compile("x.filter(y, y % 2 == 0).exists(y, y > 40) && size(x) / 0 == 1", &env);
+    let values = vec![Val::from(&list)];
+    let (mut silent, mut told) = (fuel(), fuel());
+    let mut notes = Notes(program.source(), Vec::new());
+    let plain = program.evaluate(&values, &mut silent).map(|value| value.as_bool());
+    let observed = program.observe(&values, &mut told, &mut notes).map(|value| value.as_bool());
+    assert_eq!(plain, observed);
+    assert_eq!((silent.steps_used(), silent.memory_used()), (told.steps_used(), told.memory_used()));
+    assert_eq!(notes.1.last().unwrap().1, Seen::Error(ErrorKind::DivideByZero));
 }
 
 #[test]

@@ -3,13 +3,16 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use callgate_cel::{Activation, Env, ErrorKind, EvalError, Fuel, Limits, Program, Span, Type, Val};
+pub use callgate_cel::Prospect;
+use callgate_cel::{Activation, Env, ErrorKind, EvalError, Fuel, Limits, Program, Span, Tests, Type, Val};
 use callgate_value::Value;
 
 /// A checked and compiled expression.
 #[derive(Clone, Debug)]
 pub struct Expression {
     source: Arc<str>,
+    /// As it was checked: what analyses read. A plain field path is followed without it.
+    checked: Arc<Program>,
     way: Way,
 }
 
@@ -132,14 +135,27 @@ impl Expression {
     /// All that is wrong with it.
     pub fn compile(source: &str, env: &Env, expect: Option<Type>) -> Result<Self, Vec<callgate_cel::Diagnostic>> {
         let program = Program::compile(source, env, expect, &Limits::default())?;
-        let way = field_path(source).unwrap_or_else(|| Way::Program(Arc::new(program)));
-        Ok(Self { source: source.trim().into(), way })
+        let checked = Arc::new(program);
+        let way = field_path(source).unwrap_or_else(|| Way::Program(Arc::clone(&checked)));
+        Ok(Self { source: source.into(), checked, way })
     }
 
-    /// The text as the author wrote it.
+    /// The text as the author wrote it, without blanks around it.
     #[must_use]
     pub fn source(&self) -> &str {
+        self.source.trim()
+    }
+
+    /// The text as the author wrote it: what places of mistakes count from.
+    #[must_use]
+    pub fn written(&self) -> &str {
         &self.source
+    }
+
+    /// What it can come to, given the types of some variables: see [`Program::prospect`].
+    #[must_use]
+    pub fn prospect(&self, known: &dyn Fn(&str) -> Option<Type>) -> Prospect {
+        self.checked.prospect(known)
     }
 
     /// The type of its value, as far as it is known.
@@ -149,6 +165,19 @@ impl Expression {
             Way::Path { .. } => Type::Dyn,
             Way::Program(program) => program.result_type().clone(),
         }
+    }
+
+    /// Which fields are known to be there once it is true, or false.
+    #[must_use]
+    pub fn tests(&self) -> Tests {
+        self.checked.tests().clone()
+    }
+
+    /// The first field of `variable` that it reads, if it reads one.
+    #[must_use]
+    pub fn reads_field_of(&self, variable: &str) -> Option<&str> {
+        let mut of = self.checked.references().iter().filter(|reference| *reference.variable == *variable);
+        of.find_map(|reference| reference.field.as_deref())
     }
 
     /// Its value; borrowed where it is a part of the data.
@@ -171,7 +200,7 @@ impl Expression {
             let map = value.as_map().ok_or(EvaluationError::WrongType("map"))?;
             value = map
                 .get(field)
-                .ok_or_else(|| EvaluationError::NoField(format!("there is no field `{}`", self.source)))?;
+                .ok_or_else(|| EvaluationError::NoField(format!("there is no field `{}`", self.source())))?;
         }
         Ok(value)
     }

@@ -9,7 +9,8 @@ const MOST_FAULTS: usize = 20;
 /// out of the schema is a mistake of it. Patterns run in linear time.
 #[derive(Clone, Debug)]
 pub struct ArgumentSchema {
-    validator: Validator,
+    /// None where every map of arguments fits: then a call costs nothing to check.
+    validator: Option<Validator>,
     properties: Vec<String>,
 }
 
@@ -32,19 +33,26 @@ impl ArgumentSchema {
         let options =
             jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(PatternOptions::regex());
         let validator = options.build(&json).map_err(|error| error.to_string())?;
+        let says_nothing = json.as_object().is_some_and(|keys| {
+            keys.iter().all(|(key, value)| key == "type" && value == "object" || key == "description" || key == "title")
+        });
         let properties = schema.get("properties").and_then(Value::as_map);
         let names = properties.into_iter().flat_map(|properties| properties.iter());
-        Ok(Self { validator, properties: names.map(|(name, _)| name.to_lossy().into_owned()).collect() })
+        Ok(Self {
+            validator: (!says_nothing).then_some(validator),
+            properties: names.map(|(name, _)| name.to_lossy().into_owned()).collect(),
+        })
     }
 
     /// Everything that is wrong with the arguments, the first few of very many.
     #[must_use]
     pub fn faults(&self, arguments: &Value) -> Vec<ArgumentFault> {
+        let Some(validator) = &self.validator else { return Vec::new() };
         let json = to_json_value(arguments);
-        if self.validator.is_valid(&json) {
+        if validator.is_valid(&json) {
             return Vec::new();
         }
-        let errors = self.validator.iter_errors(&json).take(MOST_FAULTS);
+        let errors = validator.iter_errors(&json).take(MOST_FAULTS);
         let told = errors.map(|error| {
             let message = error.to_string();
             ArgumentFault { path: path(error.instance_path().as_str()), message: self.with_hint(arguments, message) }

@@ -1,4 +1,5 @@
-//! Any text over data of all kinds: no panic, the bounds hold, and observing an evaluation does not change it.
+//! Any text over data of all kinds: no panic, the bounds hold, observing an evaluation does not change it, and what it
+//! comes to was foreseen.
 #![no_main]
 use callgate_cel::{Env, Fuel, Limits, Observer, Program, Seen, Span, Type, Val};
 use callgate_value::{Map, Text, Value};
@@ -43,6 +44,13 @@ fuzz_target!(|source: &str| {
     let watched = program.observe(&values, &mut Fuel::new(&limits), &mut count);
     assert!(count.0 <= limits.fuel);
     assert_eq!(format!("{result:?}"), format!("{watched:?}"));
+    let foreseen = program.prospect(&|_| None);
+    assert!(match &result {
+        Ok(Val::Bool(true)) => foreseen.may_be_true,
+        Ok(Val::Bool(false)) => foreseen.may_be_false,
+        Ok(_) => foreseen.may_be_other,
+        Err(error) => foreseen.may_err || error.kind.is_limit(),
+    });
     if let Ok(value) = result {
         let _ = value.to_value(&mut fuel);
     }

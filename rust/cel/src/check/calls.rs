@@ -191,7 +191,8 @@ impl Checker<'_> {
     }
 }
 
-fn takes(overload: &Overload, types: &[Type]) -> bool {
+/// Whether values of these types may be given to it.
+pub(crate) fn takes(overload: &Overload, types: &[Type]) -> bool {
     let params = &overload.params;
     let enough = if overload.variadic { types.len() >= params.len() } else { types.len() == params.len() };
     // a variadic parameter may be given no time, too

@@ -5,7 +5,11 @@ mod names;
 mod operators;
 mod presence;
 
+pub(crate) use calls::takes;
+pub(crate) use operators::{arithmetic, equatable, ordered};
+
 use crate::ast::{Ast, Expr, Id, Literal};
+use crate::env::Tests;
 use crate::functions::Func;
 use crate::{Code, Diagnostic, Env, Limits, Span, Type};
 use regex::Regex;
@@ -49,6 +53,8 @@ pub(crate) struct Checked {
     /// Literal patterns of `matches`, by call.
     pub patterns: HashMap<Id, Regex>,
     pub faults: Vec<Diagnostic>,
+    /// What the whole has tested for.
+    pub tests: Tests,
 }
 
 impl Checked {
@@ -69,9 +75,16 @@ pub(crate) fn check(ast: &Ast, env: &Env, expect: Option<&Type>, limits: &Limits
         references: Vec::new(),
         patterns: HashMap::new(),
         faults: Vec::new(),
+        tests: Tests::default(),
     };
-    let mut checker = Checker { ast, env, limits, out, scopes: Vec::new(), present: Vec::new() };
+    let (scopes, bound, present) = (Vec::new(), Vec::new(), env.known_present().to_vec());
+    let mut checker = Checker { ast, env, limits, out, scopes, bound, present };
     let ty = checker.visit(ast.root);
+    let mut tests = checker.tests(ast.root);
+    let outer = |path: &String| !path.starts_with('#');
+    tests.if_true.retain(outer);
+    tests.if_false.retain(outer);
+    checker.out.tests = tests;
     if let Some(expect) = expect.filter(|expect| !ty.fits(expect)) {
         let message = format!("expected {}, found {}", with_article(expect), with_article(&ty));
         let hint = match (expect, ty.base()) {
@@ -105,6 +118,8 @@ struct Checker<'c> {
     limits: &'c Limits,
     out: Checked,
     scopes: Vec<(Box<str>, Type)>,
+    /// What the locals of `cel.bind` have tested for, by the number of the local.
+    bound: Vec<(usize, Tests)>,
     /// Paths of fields that are known to be there at this point.
     present: Vec<String>,
 }
@@ -157,7 +172,11 @@ impl Checker<'_> {
             Expr::Comprehension(fold) => self.comprehension(fold),
             Expr::Bind { name, value, body } => {
                 let ty = self.visit(*value);
-                self.scoped(&[(name, ty)], |checker| checker.visit(*body))
+                let tests = self.tests(*value);
+                self.bound.push((self.scopes.len(), tests));
+                let found = self.scoped(&[(name, ty)], |checker| checker.visit(*body));
+                self.bound.pop();
+                found
             }
             Expr::OptMap { target, name, body, flat } => self.opt_map(*target, name, *body, *flat),
             Expr::Broken => Type::Dyn,

@@ -229,7 +229,7 @@ fn same_scalar(a: &Scalar, b: &Scalar) -> bool {
 }
 
 /// Whether two values of these types may be equal.
-fn equatable(a: &Type, b: &Type) -> bool {
+pub(crate) fn equatable(a: &Type, b: &Type) -> bool {
     let one = |a: &Type, b: &Type| match (a.base(), b.base()) {
         (Type::Dyn | Type::Param(_), _) | (_, Type::Dyn | Type::Param(_)) => true,
         (a, b) if a.is_numeric() && b.is_numeric() => true,
@@ -240,7 +240,8 @@ fn equatable(a: &Type, b: &Type) -> bool {
     a.base().members().iter().any(|a| b.base().members().iter().any(|b| one(a, b)))
 }
 
-fn ordered(a: &Type, b: &Type) -> bool {
+/// Whether values of these types may have an order.
+pub(crate) fn ordered(a: &Type, b: &Type) -> bool {
     let able = |ty: &Type| {
         matches!(ty.base(), Type::String | Type::Bytes | Type::Bool | Type::Duration | Type::Timestamp)
             || ty.is_numeric()
@@ -254,7 +255,7 @@ fn ordered(a: &Type, b: &Type) -> bool {
 }
 
 /// The type of `a op b`, or nothing if there is no such operator.
-fn arithmetic(op: Arith, a: &Type, b: &Type) -> Option<Type> {
+pub(crate) fn arithmetic(op: Arith, a: &Type, b: &Type) -> Option<Type> {
     match (a.base(), b.base()) {
         (Type::Union(_), _) | (_, Type::Union(_)) => {
             let pairs = a.base().members().iter().flat_map(|a| b.base().members().iter().map(move |b| (a, b)));

@@ -290,3 +290,18 @@ pub(crate) fn raw_fault(value: &Val<'_>) -> Option<Fault> {
         _ => EvalError::fault(ErrorKind::HostValue, "this value has no form here"),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What asks for nothing costs nothing: the watcher has no size, and its answer to a node is an empty function that the
+    /// compiler has to take in wherever it is called.
+    #[test]
+    fn an_evaluation_that_nobody_watches_carries_no_watcher() {
+        struct Told<'o>(#[allow(dead_code)] &'o mut dyn FnMut());
+        assert_eq!(size_of::<Silent>(), 0);
+        let pointers = size_of::<Machine<'_, '_, Told<'_>>>() - size_of::<Machine<'_, '_, Silent>>();
+        assert_eq!(pointers, size_of::<Told<'_>>());
+    }
+}

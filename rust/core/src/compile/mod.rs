@@ -14,8 +14,10 @@ mod budgets;
 mod detectors;
 pub(crate) mod scopes;
 mod spec;
+mod text_results;
 mod tools;
 mod types;
+mod unchecked;
 
 /// A manifest to compile: the whole document, and the name that the policy calls it by.
 #[derive(Clone, Debug)]
@@ -131,6 +133,11 @@ pub fn compile(document: &Value, manifests: &[ManifestDocument]) -> (Option<Poli
     spec::check_names(&policy.spec, &tools, &mut faults);
     let digest = digest(document, manifests);
     let compiled = spec::compile(&policy, tools, &arguments, &thresholds, digest, &mut faults);
+    let mut declared: Vec<(usize, &str)> = Vec::new();
+    for (position, manifest) in &read {
+        declared.extend(manifest.spec.tools.iter().flat_map(|tools| tools.iter()).map(|(name, _)| (*position, name)));
+    }
+    unchecked::check(&compiled, &declared, &mut faults);
     let compiled = (!faults.has_errors()).then_some(compiled);
     (compiled, faults.found)
 }

@@ -1,5 +1,5 @@
 //! What expressions may name in each place of a policy, and of which type it is.
-use callgate_cel::{Env, Object, Scalar, Type};
+use callgate_cel::{Env, Object, Scalar, Tests, Type};
 
 /// Where an expression stands: this decides which variables exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +40,16 @@ pub(crate) struct Given {
     pub(crate) constants: Type,
 }
 
+/// A variable of the policy, as far as it is known before it is computed.
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) ty: Type,
+    /// The fields that it tests for: where it is true, they need no test of their own.
+    pub(crate) tests: Tests,
+}
+
 /// The names of one place.
-pub(crate) fn env(stand: Stand, arguments: Type, given: &Given, variables: &[(String, Type)]) -> Env {
+pub(crate) fn env(stand: Stand, arguments: Type, given: &Given, variables: &[Variable]) -> Env {
     let mut env = Env::new();
     env.variable("args", arguments);
     env.variable("hints", Type::Dyn);
@@ -102,7 +110,7 @@ fn task_names(env: &mut Env) {
     env.variable("task.context", Type::Dyn);
 }
 
-fn policy_names(env: &mut Env, variables: &[(String, Type)]) {
+fn policy_names(env: &mut Env, variables: &[Variable]) {
     env.variable("call.tool", Type::String);
     env.variable("call.id", Type::String);
     env.variable("call.fingerprint", Type::String);
@@ -124,8 +132,10 @@ fn policy_names(env: &mut Env, variables: &[(String, Type)]) {
             env.variable(&format!("budget.{resource}.{figure}"), Type::Double);
         }
     }
-    for (name, ty) in variables {
-        env.variable(&format!("variables.{name}"), ty.clone());
+    for variable in variables {
+        let name = format!("variables.{}", variable.name);
+        env.tested(&name, variable.tests.clone());
+        env.variable(&name, variable.ty.clone());
     }
     // the signature is ours and can be read
     let _ = env.function("task.calls", "(string) -> int");

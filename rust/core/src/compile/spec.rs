@@ -1,12 +1,12 @@
 //! `GuardPolicy`: everything but detectors and tools.
 use std::sync::Arc;
 
-use callgate_cel::{Object, Type};
+use callgate_cel::{Env, Object, Type};
 use callgate_value::{Map, Value};
 
 use super::detectors::Thresholds;
-use super::scopes::{self, Given, Stand};
-use super::{at, budgets, shared, types, ArgumentTypes, Faults, Place, Tools};
+use super::scopes::{self, Given, Stand, Variable};
+use super::{at, budgets, shared, text_results, types, ArgumentTypes, Faults, Place, Tools};
 use crate::expression::Expression;
 use crate::model::cel::Cel;
 use crate::model::fallback::EdgeKind;
@@ -136,7 +136,7 @@ fn check_edges(
     spec: &PolicySpec,
     arguments: &ArgumentTypes,
     given: &Given,
-    variables: &[(String, Type)],
+    variables: &[Variable],
     faults: &mut Faults,
 ) {
     let edges = spec.fallback.iter().flat_map(|fallback| fallback.edges.iter().flatten());
@@ -144,9 +144,10 @@ fn check_edges(
         let place = at(&["spec", "fallback", "edges"]).index(index);
         let is_tool = matches!(edge.kind, None | Some(EdgeKind::Tool));
         let known = arguments.get(edge.from.as_str()).filter(|_| is_tool);
-        let env = scopes::env(Stand::Edge, known.cloned().unwrap_or(Type::Dyn), given, variables);
+        let mut env = scopes::env(Stand::Edge, known.cloned().unwrap_or(Type::Dyn), given, variables);
         if let Some(when) = &edge.when {
-            faults.expression(Place::Policy, &place.key("when"), when, &env, Some(Type::Bool));
+            let when = faults.expression(Place::Policy, &place.key("when"), when, &env, Some(Type::Bool));
+            env.present(&when.map(|when| when.tests().if_true).unwrap_or_default());
         }
         for (name, argument) in edge.arguments.iter().flat_map(|arguments| arguments.iter()) {
             faults.expression(Place::Policy, &place.key("arguments").key(name), argument, &env, None);
@@ -155,13 +156,14 @@ fn check_edges(
 }
 
 /// Invariants change no decision; they are checked here because they read what decisions read.
-fn check_invariants(document: &GuardPolicy, given: &Given, variables: &[(String, Type)], faults: &mut Faults) {
-    let env = scopes::env(Stand::Verdict, Type::Dyn, given, variables);
+fn check_invariants(document: &GuardPolicy, given: &Given, variables: &[Variable], faults: &mut Faults) {
     let invariants = document.verification.iter().flat_map(|verification| verification.invariants.iter().flatten());
     for (index, invariant) in invariants.enumerate() {
         let place = at(&["verification", "invariants"]).index(index);
+        let mut env = scopes::env(Stand::Verdict, Type::Dyn, given, variables);
         if let Some(assume) = &invariant.assume {
-            faults.expression(Place::Policy, &place.key("assume"), assume, &env, Some(Type::Bool));
+            let assume = faults.expression(Place::Policy, &place.key("assume"), assume, &env, Some(Type::Bool));
+            env.present(&assume.map(|assume| assume.tests().if_true).unwrap_or_default());
         }
         faults.expression(Place::Policy, &place.key("assert"), &invariant.assert, &env, Some(Type::Bool));
     }
@@ -177,14 +179,18 @@ pub(crate) fn constants(spec: &PolicySpec) -> Value {
 type Variables = Vec<(Arc<str>, Expression)>;
 
 /// The variables in their order; each may use those before it.
-fn variables(spec: &PolicySpec, given: &Given, faults: &mut Faults) -> (Variables, Vec<(String, Type)>) {
-    let (mut compiled, mut types) = (Vec::new(), Vec::new());
+fn variables(spec: &PolicySpec, given: &Given, faults: &mut Faults) -> (Variables, Vec<Variable>) {
+    let (mut compiled, mut types): (Variables, Vec<Variable>) = (Vec::new(), Vec::new());
     for (name, cel) in spec.variables.iter().flat_map(|variables| variables.iter()) {
         let env = scopes::env(Stand::Admit, Type::Dyn, given, &types);
         let place = at(&["spec", "variables", name]);
         // a variable that is wrong is known all the same: what uses it is not wrong for that
         let expression = faults.expression(Place::Policy, &place, cel, &env, None);
-        types.push((name.to_owned(), expression.as_ref().map_or(Type::Dyn, Expression::result_type)));
+        types.push(Variable {
+            name: name.to_owned(),
+            ty: expression.as_ref().map_or(Type::Dyn, Expression::result_type),
+            tests: expression.as_ref().map(Expression::tests).unwrap_or_default(),
+        });
         compiled.extend(expression.map(|expression| (shared(name), expression)));
     }
     (compiled, types)
@@ -201,7 +207,7 @@ fn rules(
     tools: &Tools,
     arguments: &ArgumentTypes,
     given: &Given,
-    variables: &[(String, Type)],
+    variables: &[Variable],
     faults: &mut Faults,
 ) -> Vec<Rule> {
     let mut rules = Vec::new();
@@ -219,13 +225,18 @@ fn rules(
         let named = rule.tools.iter().flatten().map(|name| arguments.get(name.as_str()).cloned().unwrap_or(Type::Dyn));
         let named: Vec<Type> = named.collect();
         let args = if named.is_empty() { Type::Dyn } else { Type::union(named) };
-        let env = scopes::env(stand, args, given, variables);
-        let mut expression = |key: &str, cel: Option<&Cel>, expect: Type| {
-            cel.and_then(|cel| faults.expression(Place::Policy, &place.key(key), cel, &env, Some(expect)))
+        let mut env = scopes::env(stand, args, given, variables);
+        let mut expression = |env: &Env, key: &str, cel: Option<&Cel>, expect: Type| {
+            cel.and_then(|cel| faults.expression(Place::Policy, &place.key(key), cel, env, Some(expect)))
         };
-        let when = expression("when", rule.when.as_ref(), Type::Bool);
-        let message = expression("message", rule.message.as_ref(), Type::String);
+        let when = expression(&env, "when", rule.when.as_ref(), Type::Bool);
+        // the words are wanted only where the condition holds
+        env.present(&when.as_ref().map(|when| when.tests().if_true).unwrap_or_default());
+        let message = expression(&env, "message", rule.message.as_ref(), Type::String);
         let Some(when) = when else { continue };
+        if phase == Phase::Observe {
+            text_results::check_rule(&place.key("when"), &when, faults);
+        }
         rules.push(Rule {
             id: shared(rule.id.as_str()),
             phase,

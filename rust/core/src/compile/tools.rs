@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::detectors::Thresholds;
 use super::scopes::{self, Given, Stand};
-use super::{shared, types, Faults, Place, Tools};
+use super::{shared, text_results, types, Faults, Place, Tools};
 use crate::expression::Expression;
 use crate::model::cel::Cel;
 use crate::model::manifest as written;
@@ -44,6 +44,7 @@ pub(crate) fn compile(
         let outcome = scopes::env(Stand::Outcome, arguments.clone(), given, &[]);
         let ground = Ground { place, call: &call, outcome: &outcome, thresholds };
         let base = Arc::new(one(&ground, &at, name, tool, faults));
+        text_results::check_tool(place, &at, &base, faults);
         check_effect(place, &at, tool, &arguments, given, faults);
         let undecided = Arc::new(Tool { effect: Effect::Unknown, ..(*base).clone() });
         let mut forms = Vec::new();
@@ -53,8 +54,12 @@ pub(crate) fn compile(
                 .when
                 .as_ref()
                 .and_then(|when| faults.expression(place, &at.key("when"), when, &call, Some(Type::Bool)));
-            let as_form = tool.in_form(form);
-            forms.push((when, Arc::new(one(&ground, &at, name, &as_form, faults))));
+            let as_form = Arc::new(one(&ground, &at, name, &tool.in_form(form), faults));
+            // what a form inherits was looked at where it is written
+            if form.result.is_some() {
+                text_results::check_tool(place, &at, &as_form, faults);
+            }
+            forms.push((when, as_form));
         }
         tools.insert(name.to_owned(), ToolEntry { base, undecided, forms });
     }

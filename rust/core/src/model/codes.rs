@@ -78,6 +78,8 @@ codes! {
     CEL_BAD_TIME_ZONE = "CG317" "cel-bad-time-zone";
     /// A text that is no IP address or range, inside an expression.
     CEL_BAD_ADDRESS = "CG318" "cel-bad-address";
+    /// An expression that errs on every result that is text.
+    CEL_ERRS_ON_TEXT = "CG319" "cel-errs-on-text";
 
     /// A rung of a ladder that can never be reached.
     UNREACHABLE_RUNG = "CG401" "unreachable-rung";
@@ -123,6 +125,8 @@ codes! {
     UNDECLARED_NAME = "CG421" "undeclared-name";
     /// Parameters of a tool that are no JSON Schema.
     BAD_SCHEMA = "CG422" "bad-schema";
+    /// A tool without `parameters`, of which expressions read arguments.
+    UNCHECKED_ARGUMENTS = "CG423" "unchecked-arguments";
 
     /// A key or expression that the language has and this release does not act upon yet.
     NOT_YET = "CG901" "not-yet";
