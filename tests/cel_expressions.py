@@ -225,7 +225,9 @@ def boolean(draw: Any, depth: int, names: tuple[str, ...]) -> Made:
             )
         )
         one, other = string(draw, depth - 1, names), string(draw, depth - 1, names)
-        return Made(f"{one.source}.{name}({other.source})", lambda scope: apply(one.value(scope), other.value(scope)))
+        # in cel-python a sum of strings is no CEL string any more, and knows no methods; `string(...)` makes it one
+        source = f"string({one.source}).{name}({other.source})"
+        return Made(source, lambda scope: apply(one.value(scope), other.value(scope)))
 
     def member() -> Made:
         one, of = integer(draw, depth - 1, names), numbers(draw, depth - 1, names)
