@@ -128,10 +128,19 @@ fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let mut sentence: String = letters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
     sentence.push_str(letters.as_str());
-    if !sentence.ends_with('.') {
+    if !sentence.ends_with(['.', '!', '?', '…', '。', '！', '？']) {
         sentence.push('.');
     }
     sentence
+}
+
+/// A note of the author's rule is the author's words alone: the call runs, so there is no other way to point to.
+fn noted(reason: Reason, tool: &str, evidence: &Evidence, own: Option<&str>) -> String {
+    match (reason, own) {
+        (Reason::Rule, Some(own)) => sentence(own),
+        (Reason::Rule, None) => sentence(&happened(reason, tool, evidence)),
+        _ => worded(reason, tool, evidence, own),
+    }
 }
 
 fn worded(reason: Reason, tool: &str, evidence: &Evidence, own: Option<&str>) -> String {
@@ -168,7 +177,8 @@ pub fn reply(verdict: &Verdict) -> Option<String> {
         data.push(("result".into(), (**result).clone()));
         data.push(("age_seconds".into(), Value::Float(*age)));
     }
-    let mut message = worded(finding.reason, &verdict.tool, &finding.evidence, finding.message.as_deref());
+    let words = if verdict.action == Action::Ask { noted } else { worded };
+    let mut message = words(finding.reason, &verdict.tool, &finding.evidence, finding.message.as_deref());
     match verdict.action {
         Action::Stop => message.push_str(" The task ends here."),
         Action::Reuse if verdict.reused.is_some() => message.push_str(" This is the earlier result."),
@@ -187,12 +197,12 @@ pub fn reply(verdict: &Verdict) -> Option<String> {
 
 pub(crate) fn note(remark: Remark) -> Note {
     let (rule, words) = remark.rule.map_or((None, None), |(id, words)| (Some(id), words));
-    let message = worded(remark.reason, &remark.tool, &remark.evidence, words.as_deref());
+    let message = noted(remark.reason, &remark.tool, &remark.evidence, words.as_deref());
     Note { reason: remark.reason, rule, call_id: remark.call_id, message, evidence: remark.evidence }
 }
 
 pub(crate) fn note_of_finding(finding: &Finding, call: &Call, call_id: &Arc<str>) -> Note {
-    let message = worded(finding.reason, &call.tool.name, &finding.evidence, finding.message.as_deref());
+    let message = noted(finding.reason, &call.tool.name, &finding.evidence, finding.message.as_deref());
     Note {
         reason: finding.reason,
         rule: finding.rule.clone(),
