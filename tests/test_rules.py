@@ -113,7 +113,7 @@ def test_a_noting_rule_lets_the_call_run_with_a_note(begin: Begin) -> None:
         "action": "allow",
         "reasons": ("rule:rule-0",),
         "code": "RULE_0",
-        "notes": [("rule:rule-0", "Think twice. Take another way.")],
+        "notes": [("rule:rule-0", "Think twice.")],
     }
 
 
@@ -183,7 +183,7 @@ def test_an_observing_rule_notes(begin: Begin) -> None:
     task = begin({"phase": "observe", "when": "result.stale", "action": "note", "message": '"old data"'})
     assert observed(task, result={"stale": True}) == {
         **QUIET,
-        "notes": [("rule:rule-0", "Old data. Take another way.")],
+        "notes": [("rule:rule-0", "Old data.")],
     }
 
 
@@ -402,3 +402,25 @@ def test_a_snapshot_keeps_what_the_host_said_and_the_approvals(begin: Begin) -> 
     resumed = task._gate.resume(task.snapshot())
     assert resumed.report()["labels"] == {"team": "buying"}
     assert verdict(resumed, "search", call_id="c2", now=2.0)["reasons"] == ("rule:rule-0",)
+
+
+def test_a_note_is_told_once_where_another_finding_is_softened_to_a_warning(begin: Begin) -> None:
+    advice = {"phase": "admit", "when": "true", "action": "note", "message": '"mind the fee"'}
+    forbids = {"phase": "admit", "when": "true", "action": "refuse", "message": '"not on Sundays"'}
+    task = begin(advice, forbids, mode="warn")
+    assert verdict(task) == {
+        "action": "allow",
+        "reasons": ("rule:rule-0", "rule:rule-1"),
+        "code": "RULE_1",
+        "notes": [("rule:rule-0", "Mind the fee."), ("rule:rule-1", "Not on Sundays.")],
+    }
+
+
+def test_an_approved_call_takes_no_step_of_the_round_that_it_enters(begin: Begin) -> None:
+    asks = {"phase": "admit", "tools": ["pay"], "when": "true", "action": "ask"}
+    task = begin(asks, budgets={"steps": 2})
+    assert task.admit("pay", {}, call_id="c1", now=0.0).action == "ask"
+    assert task.admit("search", {"q": 1}, call_id="c2", now=1.0).allowed
+    with task.round(now=2.0):
+        assert task.approve("c1", now=2.0).allowed
+        assert task.admit("search", {"q": 2}, call_id="c3", now=2.0).reasons == ("budget_steps",)

@@ -22,11 +22,9 @@ impl Task {
         let implicit = self.sessions.get(session).is_some_and(|session| session.round.is_none());
         if implicit {
             self.open_round(session, false, self.now);
-            // the step was taken when the model made the call
-            if let Some(round) = self.sessions.get_mut(session).and_then(|session| session.round.as_mut()) {
-                round.step_taken = true;
-            }
         }
+        // the step was taken when the model made the call, whatever round it enters now
+        let step = self.replace_step(session, (true, false));
         if let Some(round) = self.sessions.get_mut(session).and_then(|session| session.round.as_mut()) {
             round.members.retain(|member| *member.call_id != *id);
             // it coalesces with an equal call of its round that was dispatched, and only with such
@@ -45,6 +43,9 @@ impl Task {
         }
         let loose = call.loose;
         let verdict = self.commit(policy, call, id, decision);
+        if !implicit {
+            self.replace_step(session, step);
+        }
         if verdict.action == Action::Allow {
             self.incidents.close(&IncidentKey::TaskCall { call: loose });
         }
@@ -53,6 +54,14 @@ impl Task {
         }
         self.close_if_settled(policy, session);
         Ok(verdict)
+    }
+
+    /// Puts `(taken, over)` in place of what the open round says of its step; gives what it said.
+    fn replace_step(&mut self, session: usize, (taken, over): (bool, bool)) -> (bool, bool) {
+        let round = self.sessions.get_mut(session).and_then(|session| session.round.as_mut());
+        round.map_or((false, false), |round| {
+            (std::mem::replace(&mut round.step_taken, taken), std::mem::replace(&mut round.step_over, over))
+        })
     }
 
     /// A person says no. The call goes on record: issued again, it is refused without asking.

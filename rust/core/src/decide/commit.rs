@@ -22,11 +22,9 @@ impl Task {
         let Decision { findings, action, would, reuse_of, reused, retry, takes_step } = decision;
         let elapsed = self.elapsed(call.session);
         let mut notes: Vec<Note> = Vec::new();
-        if policy.mode == Mode::Warn && would.is_some() {
-            notes.extend(findings.iter().map(|finding| reply::note_of_finding(finding, &call, &call_id)));
-        }
-        let advised = findings.iter().filter(|finding| finding.action == Action::Allow);
-        notes.extend(advised.map(|finding| reply::note_of_finding(finding, &call, &call_id)));
+        let softened = policy.mode == Mode::Warn && would.is_some();
+        let told = findings.iter().filter(|finding| finding.action == Action::Allow || softened);
+        notes.extend(told.map(|finding| reply::note_of_finding(finding, &call, &call_id)));
         if let Some(error) = &call.form_error {
             notes.push(reply::note_of_error(error, &call_id));
         }
