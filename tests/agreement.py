@@ -140,7 +140,27 @@ def policy(draw: Draw) -> dict[str, Any]:
         spec["time"] |= (
             some(draw, 60, "task", ["20s"]) | some(draw, 60, "workflow", ["30s"]) | some(draw, 30, "step", ["2s"])
         )
+    if draw.chance(20):
+        spec["rules"] = [rule(draw, place) for place in range(draw.choice([1, 1, 2, 3]))]
+        spec |= some(draw, 50, "on_error", ["refuse", {"reads": "allow", "else": "refuse"}])
     return spec
+
+
+def rule(draw: Draw, place: int) -> dict[str, Any]:
+    """Make a rule of `admit` whose condition both can read."""
+    about = draw.choice([["bash"], ["get"], ["get", "page"], None])
+    when = {
+        "bash": ["args.look", 'args.command == "ls"'],
+        "get": ['args.key == "a"', 'args.key == "b"'],
+        None: ['task.calls("get") >= 2', 'task.calls("bash") >= 1'],
+    }[about[0] if about else None]
+    return {
+        "id": f"rule-{place}",
+        "phase": "admit",
+        **({"tools": about} if about else {}),
+        "when": draw.choice(when),
+        "action": draw.choice(["note", "refuse", "refuse", "stop"]),
+    }
 
 
 def tools(draw: Draw) -> dict[str, Any]:
@@ -153,13 +173,16 @@ def tools(draw: Draw) -> dict[str, Any]:
         {"when": "result.missing", "class": "permanent", "type": "not_there"},
         *([{"class": draw.choice(["permanent", "transient", "ambiguous"])}] if draw.chance(50) else []),
     ]
-    forms = [{"when": "args.wait", "waiting": {"max_unchanged": 2}}, {"when": "args.look", "effect": "read"}]
+    look = {"when": "args.look", "effect": "read", **some(draw, 30, "result", [{"records": "result.items"}])}
+    change = {"when": "args.change", "effect": "write", **some(draw, 50, "identity", [{"target": ["command"]}])}
+    forms = [{"when": "args.wait", "waiting": {"max_unchanged": 2}}, look, change]
     get: dict[str, Any] = {
         "effect": "read",
         **some(draw, 30, "groups", [["search"]]),
         **some(draw, 30, "reads", [["files"], ["orders"]]),
         **some(draw, 30, "cache", [{"ttl": "4s"}]),
         **some(draw, 25, "retry", [retry]),
+        **some(draw, 10, "parameters", [PARAMETERS]),
         "identity": {
             **some(draw, 30, "ignore", [["id"]]),
             **some(draw, 20, "trim", [True, ["key"]]),
@@ -208,7 +231,7 @@ def tools(draw: Draw) -> dict[str, Any]:
             "effect": "unknown",
             **some(draw, 20, "retry", [retry]),
             **some(draw, 30, "errors", [errors]),
-            **some(draw, 25, "forms", [forms]),
+            **some(draw, 40, "forms", [forms]),
         },
         "click": {"effect": "ui", "result": some(draw, 60, "state", ["result.state"])},
         "hand": {"effect": "control", "transfer": True},
@@ -221,6 +244,7 @@ def tools(draw: Draw) -> dict[str, Any]:
     }
 
 
+PARAMETERS = {"type": "object", "required": ["key"], "properties": {"key": {"type": "string"}, "n": {"maximum": 0}}}
 COVERAGE = {"target": "args.path", "offset": "args.offset", "length": "args.length"}
 ARGUMENTS: dict[str, list[dict[str, Any]]] = {
     "get": [
@@ -248,9 +272,11 @@ ARGUMENTS: dict[str, list[dict[str, Any]]] = {
     "put": [{"path": "x", "text": "one"}, {"path": "x", "text": "two"}, {"path": "y", "text": "one"}],
     "send": [{"path": "x", "to": "anna"}, {"path": "y", "to": "anna"}, {"path": "x", "to": "otto"}],
     "bash": [
-        {"command": "make", "wait": False, "look": False},
-        {"command": "make", "wait": False, "look": False},
+        {"command": "make", "wait": False, "look": False, "change": False},
+        {"command": "make", "wait": False, "look": False, "change": False},
         {"command": "ls", "wait": False, "look": True},
+        {"command": "ls -l", "wait": False, "look": True},
+        {"command": "touch x", "wait": False, "look": False, "change": True},
         {"command": "", "wait": True},
         {"command": "odd"},
     ],

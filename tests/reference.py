@@ -23,8 +23,9 @@ from specification.history import (
 )
 from specification.incidents import names, tally
 from specification.outcomes import Outcome
+from specification.rules import Ruled, takes, what_rules_say
 from specification.text import ABSENT, seconds
-from specification.verdicts import NOT_REUSED, ORDER, STRENGTH, Assessment, Round, Verdict, code
+from specification.verdicts import NOT_REUSED, STRENGTH, Assessment, Round, Verdict, code, place_of
 
 
 class Reference:
@@ -77,7 +78,8 @@ class Task:
         bad = [call for place, call in enumerate(batch) if call.id in out + ids[:place]]
 
         noted = self.budgets.shares_of_amounts(self.now, self.began_at(round_))
-        noted += self.take_step(round_, batch)
+        took_step = next((place for place, call in enumerate(batch) if not self.after_stop(call)), 0)
+        step_noted = self.take_step(round_, batch)
         saved = (History(self.history), set(self.budgets.noted), self.stopped)
         verdicts = [self.judge(call, round_, call in bad) for call in batch]
         if self.budgets.all_or_nothing:
@@ -89,6 +91,7 @@ class Task:
                     self.refuse_for(verdict, short)
         if verdicts:
             verdicts[0].notes += self.heard([(batch[0].id, reason) for reason in noted])
+            verdicts[took_step].notes += self.heard([(batch[took_step].id, reason) for reason in step_noted])
         for call, verdict in zip(batch, verdicts, strict=True):
             self.round_of[call] = round_
             if verdict.action == "ask":
@@ -167,8 +170,9 @@ class Task:
         if event == "model_usage":
             self.usage(tokens, cost, agent)
         elif event == "compaction" or (event == "user_turn" and by == "human"):
-            for round_ in self.rounds.values():
-                self.close(round_)
+            for agent in self.session_began:
+                if agent in self.rounds:
+                    self.close(self.rounds[agent])
             self.history.append(Reset((self.policy.get("resets") or {}).get(event) or []))
 
     def begin_round(self, agent: str = "root", now: float | None = None) -> None:
@@ -206,6 +210,10 @@ class Task:
         tool = tool_of_call(each["tool"], each["arguments"], self.manifests)
         return Call(call_id, agent, tool, each["arguments"], each.get("hints") or {}, self.now)
 
+    def after_stop(self, call: Call) -> bool:
+        """Tell whether the task was stopped, and the call is not one of those that may still finish it."""
+        return self.stopped and not self.budgets.reserved_for(call.tool.name)
+
     def over_time(self, round_: Round) -> bool:
         began = self.began_at(round_)
         return any(self.now - began[name] >= most for name, most in self.budgets.times.items() if name in began)
@@ -217,7 +225,7 @@ class Task:
         """Take the round's step, unless the round is refused as a whole; gives a note at a share of the limit."""
         if round_.has_step:
             return []
-        stopped = self.stopped and not any(self.budgets.reserved_for(call.tool.name) for call in batch)
+        stopped = all(self.after_stop(call) for call in batch)
         round_.over_steps = self.budgets.steps_spent()
         if self.mode == "enforce" and (stopped or round_.over_steps or self.over_time(round_)):
             return []
@@ -233,7 +241,7 @@ class Task:
         before = [other for other in round_.calls[:-1] if not other.double]
         call.retry = is_retry(history, call)
 
-        after_stop = self.stopped and not self.budgets.reserved_for(call.tool.name)
+        after_stop = self.after_stop(call)
         call.double = bad_id
         if not after_stop and not bad_id:
             ran = [entry.call for entry in history if isinstance(entry, Dispatched)]
@@ -244,7 +252,11 @@ class Task:
                 first = equal[0]
             call.double = first is not None
             if first is not None:
-                return self.settle(call, round_, {"duplicate_in_batch": "reuse"}, [], after_stop, reuse_of=first.id)
+                if self.mode != "enforce":  # it runs all the same, and may be the one that a cool-down lets through
+                    self.findings(call)
+                return self.settle(
+                    call, round_, {"duplicate_in_batch": "reuse"}, [], after_stop, Ruled(), reuse_of=first.id
+                )
 
         actions: dict[str, str] = {}
         if after_stop:
@@ -253,7 +265,7 @@ class Task:
             actions["bad_call_id"] = "refuse"
         for reason in self.budgets.reasons(history, call):
             actions[reason] = "refuse"
-        if round_.over_steps:
+        if round_.over_steps and not call.approved:
             actions["budget_steps"] = "refuse"
         if self.over_time(round_):
             actions["budget_time"] = "refuse"
@@ -269,6 +281,8 @@ class Task:
             stops = climbs and reached(counted, self.ladder.get(rung))
             if actions.get(reason) != "stop":
                 actions[reason] = "stop" if stops else "refuse"
+        ruled = what_rules_say(self.policy, history, call)
+        actions |= ruled.actions
         source = None if retry_after is not None else self.reusable(call, actions, findings)
         if source is not None:
             actions = dict.fromkeys(actions, "reuse")
@@ -278,6 +292,7 @@ class Task:
             actions,
             findings,
             after_stop,
+            ruled,
             reuse_of=source.call.id if source else None,
             age=self.now - source.at if source else None,
             retry_after=retry_after,
@@ -325,6 +340,9 @@ class Task:
                         call.let_through.add((reason, streak.key))
                     else:
                         found.append((reason, streak))
+        if not takes(call) and not any(reason == "invalid_arguments" for reason, _ in found):
+            the_call = ("session", call.agent, "calls", frozenset([call.loose]))
+            found.append(("invalid_arguments", Streak(0, None, the_call)))
         if not call.tool.declared and self.policy.get("undeclared_tools") == "refuse":
             if not any(reason == "unknown_tool" for reason, _ in found):
                 found.append(("unknown_tool", Streak(0, None, ("session", call.agent, "tool", call.tool.name))))
@@ -375,15 +393,16 @@ class Task:
         actions: dict[str, str],
         findings: list[tuple[str, Streak]],
         after_stop: bool,
+        ruled: Ruled,
         reuse_of: str | None = None,
         age: float | None = None,
         retry_after: float | None = None,
     ) -> Verdict:
         """Let the strongest action win, the mode soften it, and write down what follows."""
-        reasons = sorted(actions, key=ORDER.index)
         strongest = max(actions.values(), key=STRENGTH.index, default="allow")
+        reasons = ruled.in_order([*actions, *ruled.notes])
         verdict = Verdict(call.id, strongest, reasons, reuse_of=reuse_of, age=age)
-        decisive = next((reason for reason in reasons if actions[reason] == strongest), None)
+        decisive = next((reason for reason in reasons if actions.get(reason, "allow") == strongest), None)
         verdict.code = None if decisive is None else code(decisive)
         verdict.retry_after = retry_after if decisive == "stale_wait" else None
         if findings and not after_stop and strongest in ("reuse", "refuse", "stop"):
@@ -394,7 +413,8 @@ class Task:
             verdict.action = "allow"
             verdict.reuse_of = verdict.age = None
             if self.mode == "warn":
-                verdict.notes += [(call.id, reason) for reason in reasons]
+                verdict.notes += [(call.id, reason) for reason in reasons if reason in actions]
+        verdict.notes += self.heard([(call.id, reason) for reason in ruled.notes])
         if verdict.action == "stop":
             self.stopped = True
         if call.tool.form_failed:
@@ -411,13 +431,14 @@ class Task:
         """Refuse a call of a batch that is admitted as a whole or not at all."""
         if verdict.reasons == ["duplicate_in_batch"]:
             return
-        verdict.reasons = sorted({*verdict.reasons, short}, key=ORDER.index)
+        if short not in verdict.reasons:
+            verdict.reasons = sorted([*verdict.reasons, short], key=place_of)
         if verdict.action == "stop":
             self.stopped = True
             return
         verdict.action = "refuse"
         verdict.code = code(verdict.reasons[0])
-        verdict.notes = [note for note in verdict.notes if note[1] == "policy_error"]
+        verdict.notes = [note for note in verdict.notes if note[1].partition(":")[0] in ("policy_error", "rule")]
         verdict.reuse_of = verdict.age = None
 
     # After a call
@@ -466,7 +487,7 @@ class Task:
         if turn.feeds == "wait":
             answers = polls(history, call)
             known = outcome.symbol is not None
-            turn.progress = known and bool(answers) and not history.equal(answers[-1].outcome, outcome)
+            turn.progress = known and bool(answers) and answers[-1].outcome.symbol != outcome.symbol
         history.append(turn)
 
         notes = [(call.id, "policy_error")] if outcome.erred else []

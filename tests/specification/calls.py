@@ -29,6 +29,7 @@ class Tool:
         self.result: dict[str, Any] = keys.get("result", {})
         self.coverage: dict[str, str] = keys.get("coverage", {})
         self.transfer: bool = keys.get("transfer", False)
+        self.parameters: dict[str, Any] = keys.get("parameters", {})
         self.errors: list[dict[str, Any]] = keys.get("errors", [])
         self.retry: dict[str, Any] = keys.get("retry", {})
         self.fresh_for: float = seconds(keys.get("cache", {}).get("ttl", 300))

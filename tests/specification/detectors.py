@@ -49,7 +49,9 @@ def own(history: History, call: Call, group: str | None) -> list[Turn]:
 
 
 def reads_of_tool(history: History, call: Call, group: str | None) -> list[Turn]:
-    """The successful reads with a known result of the call's tool and target in its session."""
+    """The successful reads with a known result of the call's tool and target in its session; none if it is no read."""
+    if call.tool.effect != "read":
+        return []
     return [
         turn
         for turn in own(history, call, group)
@@ -338,7 +340,7 @@ def stale_wait(history: History, call: Call, rungs: Rungs, seen: Outcome | None)
         return []
     run = [answers[-1]]
     for turn in reversed(answers[:-1]):
-        if not history.equal(turn.outcome, run[0].outcome):
+        if turn.outcome.symbol != run[0].outcome.symbol:
             break
         run.insert(0, turn)
     unchanged, stale = rungs["max_unchanged"], rungs["max_stale"]

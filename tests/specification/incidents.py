@@ -44,9 +44,12 @@ def brings_news(history: History, incident: Any, turn: Turn) -> bool:
         return turn.outcome.state is not None and turn.outcome.state not in states
     if turn.outcome.symbol is None or incident == ("task", "transfers"):
         return False
-    if incident[2:3] not in (("tool",), ("reads",)):
+    of_tool = incident[2:3] in (("tool",), ("reads",))
+    if not of_tool:
         fed = [entry for entry in fed if (entry.call.agent, entry.call.loose) == (turn.call.agent, turn.call.loose)]
     known = [entry.outcome for entry in fed if entry.outcome.symbol is not None and entry.call.agent == turn.call.agent]
+    if of_tool and known:
+        return known[-1].symbol != turn.outcome.symbol
     return not known or not history.equal(known[-1], turn.outcome)
 
 

@@ -81,15 +81,19 @@ class Outcome:
 
     def class_of(self, variables: dict[str, Any]) -> str:
         tool = self.call.tool
-        if tool.effect in ("write", "external") and self.type in ("timeout", "cancelled"):
-            return "ambiguous"
+        declared = None
         for entry in tool.errors:
             holds = "when" not in entry or self.evaluate(entry["when"], variables, bool)
             if holds is None:  # it erred: the search ends
                 break
             if holds:
                 self.named = entry.get("type", self.type)
-                return str(entry["class"])
+                declared = str(entry["class"])
+                break
+        if tool.effect in ("write", "external") and self.type in ("timeout", "cancelled"):
+            return "ambiguous"
+        if declared is not None:
+            return declared
         if self.type in ("timeout", "cancelled"):
             return "transient" if tool.effect == "read" else "ambiguous"
         if self.type == "http":

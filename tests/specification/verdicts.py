@@ -12,7 +12,7 @@ ORDER = [
     *(f"budget_{name}" for name in BUDGETS),
     *("duplicate_effect", "ambiguous_effect", "exact_repeat", "consecutive", "frequency", "cycle", "oscillation"),
     *("same_error", "same_result", "no_gain", "empty_streak", "state_oscillation", "transfer_streak", "transfer_cycle"),
-    *("stale_wait", "low_diversity", "duplicate_in_batch", "policy_error"),
+    *("stale_wait", "low_diversity", "duplicate_in_batch", "rule", "policy_error"),
 ]
 CODES = {
     **dict.fromkeys(
@@ -72,5 +72,10 @@ class Round:
     refused: list[tuple[Call, set[Any], bool]] = field(default_factory=list)
 
 
+def place_of(reason: str) -> int:
+    """Give a reason's place in the order; rules share one, and stand in it as the policy has them."""
+    return ORDER.index(reason.partition(":")[0])
+
+
 def code(reason: str) -> str:
-    return CODES.get(reason, reason.upper())
+    return CODES.get(reason, reason.removeprefix("rule:").replace("-", "_").upper())
