@@ -146,4 +146,5 @@ def test_json_has_every_field_of_every_diagnostic() -> None:
                 "related": [],
             },
         ],
+        "exceptions": [],
     }  # fmt: skip

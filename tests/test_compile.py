@@ -263,7 +263,7 @@ def test_invariants_are_checked_with_the_policy(invariant: dict[str, Any], code:
     assert found == ([] if code is None else [(code, "error", -1, f"verification/invariants/0/{where}")])
 
 
-def test_parameters_have_the_types_of_their_schemas_and_need_a_default_for_now() -> None:
+def test_parameters_have_the_types_of_their_schemas_and_need_a_value() -> None:
     parameters = {"ceiling": {"type": "number", "default": 5}, "region": {"type": "string"}}
     rules = [
         {"id": "a", "when": "args.amount > params.ceiling", "action": "note"},
@@ -273,7 +273,21 @@ def test_parameters_have_the_types_of_their_schemas_and_need_a_default_for_now()
     assert told(policy(parameters=parameters, rules=rules)) == [
         ("CG308", "error", -1, "spec/rules/1/when"),
         ("CG312", "error", -1, "spec/rules/2/when"),
-        ("CG901", "error", -1, "spec/parameters/region"),
+        ("CG440", "error", -1, "spec/parameters/region"),
+    ]
+
+
+def test_a_parameter_s_default_has_to_fit_its_schema_and_the_schema_to_be_one() -> None:
+    parameters = {
+        "fits": {"type": "integer", "minimum": 1, "default": 1},
+        "wrong": {"type": "integer", "minimum": 1, "default": 0},
+        "inside": {"type": "object", "properties": {"a": {"type": "string"}}, "default": {"a": 1}},
+        "none": {"type": "nmber", "default": 1},
+    }
+    assert told(policy(parameters=parameters)) == [
+        ("CG441", "error", -1, "spec/parameters/wrong/default"),
+        ("CG441", "error", -1, "spec/parameters/inside/default"),
+        ("CG422", "error", -1, "spec/parameters/none"),
     ]
 
 

@@ -81,6 +81,7 @@ def test_a_replay_counts_the_stop_and_the_notes_of_stopped_rows_too() -> None:
             ("refuse", "stopped", 1),
             ("stop", "exact_repeat", 1),
         ],
+        "lifted": [],
     }
 
 

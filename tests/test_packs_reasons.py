@@ -13,8 +13,8 @@ from documents import blocks
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reasons"
-# Shown in Python on its page, since it is no verdict: the agent is not started.
-WITHOUT_A_RUN = {"budget_depth"}
+# Shown in Python on their pages: the one is no verdict, since the agent is not started; the other needs bindings.
+WITHOUT_A_RUN = {"budget_depth", "unbound"}
 
 
 def reasons() -> dict[str, str]:

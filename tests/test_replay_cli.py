@@ -64,11 +64,11 @@ def test_counts_are_per_file_and_in_all(folder: Path, capsys: pytest.CaptureFixt
     looping = {
         "sessions": 1, "calls": 5, "events": 1, "saved": 3, "sessions_with": {"noted": 1, "touched": 1, "stopped": 1},
         "notes": {"exact_repeat": 1}, "reuses": {}, "asks": {}, "refusals": {"exact_repeat": 1, "stopped": 1},
-        "stops": {"exact_repeat": 1}, "skipped": 0,
+        "stops": {"exact_repeat": 1}, "lifted": {}, "skipped": 0,
     }  # fmt: skip
     healthy = {
         "sessions": 2, "calls": 2, "events": 0, "saved": 0, "sessions_with": {"noted": 0, "touched": 0, "stopped": 0},
-        "notes": {}, "reuses": {}, "asks": {}, "refusals": {}, "stops": {}, "skipped": 0,
+        "notes": {}, "reuses": {}, "asks": {}, "refusals": {}, "stops": {}, "lifted": {}, "skipped": 0,
     }  # fmt: skip
     both = {**looping, "sessions": 3, "calls": 7}
     seconds = [each.pop("seconds") for each in [*found["files"], found["total"]]]
@@ -231,7 +231,8 @@ class TestDecisions:
             "trace": "a.jsonl", "policy": "mine", "revision": "4", "digest": found["policy"]["digest"],
             "mode": "enforce", "session": "s", "task": "s", "agent": "root", "seq": 2, "round": 1, "call_id": "c",
             "tool": "t", "fingerprint": fingerprint, "time": 3.5, "duration": 0.5, "action": "allow", "would": None,
-            "code": None, "reasons": [], "evidence": {}, "grade": "sufficient", "class": None, "gaps": [],
+            "code": None, "reasons": [], "evidence": {}, "bindings": [], "lifted": [],
+            "grade": "sufficient", "class": None, "gaps": [],
             "next": "continue", "stop": None,
             "spent": {"steps": 2.0, "tool_calls": 2.0, "retries": 0.0, "tokens": 7.0, "cost": 0.0},
         }  # fmt: skip

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 
+import callgate._core as _core
 from callgate.cli import UsageError
+from callgate.policy.bindings import bound_policies
 from callgate.policy.check import check
+from callgate.policy.exceptions import standing
 from callgate.policy.load import Loaded, load
 from callgate.policy.resolve import Resolved, resolve
 from callgate.policy.settings import settings_here
@@ -25,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resolved", action="store_true", help="print policies with all that they extend, and where each value is from"
     )
     parser.add_argument("--policy", metavar="NAME", help="with --resolved: this policy or pack only")
+    parser.add_argument(
+        "--now", metavar="TIME", help="the moment at which exceptions stand or have expired, in UTC (default: now)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,10 +46,11 @@ def run(arguments: argparse.Namespace) -> int:
         paths = settings.beside(settings.paths)
         if not paths:
             raise UsageError("name a file or folder to check: `callgate check policies`")
+    now = moment(arguments.now)
     loaded = load(paths)
     policies = _chosen(loaded, arguments.policy) if arguments.resolved else []
-    diagnostics = check(loaded)
-    findings = Findings(diagnostics, loaded.sources, len(loaded.files))
+    diagnostics = check(loaded, now)
+    findings = Findings(diagnostics, loaded.sources, len(loaded.files), standing(loaded, now))
     if not arguments.resolved:
         sys.stdout.write(render(findings, arguments.format, wanted(sys.stdout)))
     else:
@@ -56,10 +64,21 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if findings.errors else 0
 
 
+def moment(text: str | None) -> float:
+    """Seconds since 1970 of a time in UTC, as `--now` takes it; of nothing, the present."""
+    if text is None:
+        return time.time()
+    try:
+        return _core.moment(text)
+    except ValueError as error:
+        raise UsageError(f"`--now`: {error}, such as 2027-01-31T18:00:00Z") from None
+
+
 def _chosen(loaded: Loaded, name: str | None) -> list[Resolved]:
-    """The policies to print: the one that was named, else all of the paths."""
+    """The policies to print: the one that was named, else all of the paths, and what bindings make of them."""
     if name is None:
-        return [resolve(loaded, document) for document in loaded.of_kind("GuardPolicy")]
+        policies = [resolve(loaded, document) for document in loaded.of_kind("GuardPolicy")]
+        return policies + [bound.resolved for bound in bound_policies(loaded, loaded.of_kind("GuardBinding"))]
     document = loaded.find("GuardPolicy", name)
     if document is None:
         raise UsageError(f"unknown policy `{name}`: {loaded.hint('GuardPolicy', name)}")

@@ -12,6 +12,7 @@ from typing import Final
 
 from callgate._core import CompiledPolicy
 from callgate.cli import UsageError
+from callgate.cli.check import moment
 from callgate.policy.open import open_policy
 from callgate.report.color import wanted
 from callgate.report.findings import Findings, render
@@ -42,6 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", choices=["text", "json"], default="text", help="how results come out (default: text)"
     )
     parser.add_argument("--decisions", metavar="OUT.jsonl", help="write each decision as a line of JSON")
+    parser.add_argument(
+        "--now", metavar="TIME",
+        help="when runs began that do not say so, in UTC: decides which exceptions stand (default: now)",
+    )  # fmt: skip
     parser.add_argument("--strict", action="store_true", help="a broken line is an error: exit 1")
     parser.add_argument(
         "--open-sessions", metavar="N", type=int, default=OPEN_SESSIONS,
@@ -53,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Replay, print, and give the exit code: 0 fine, 1 faults, 2 not carried out or not to its end, 3 no record."""
     if arguments.open_sessions < 1:
         raise UsageError("`--open-sessions` is at least 1")
+    began = moment(arguments.now)
     traces = [Path(trace) for trace in arguments.traces]
     for trace in traces:
         try:
@@ -74,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
                 told.begin(trace)
                 files.append(
                     replay_file(
-                        policy, trace, open_sessions=arguments.open_sessions, decisions=decisions,
+                        policy, trace, open_sessions=arguments.open_sessions, decisions=decisions, began=began,
                         on_fault=told.fault, on_progress=told.progress,
                     )
                 )  # fmt: skip

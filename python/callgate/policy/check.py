@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import callgate._core as _core
 
+from .bindings import UNSET_PARAMETER, bound_policies, compile_bound, is_bound
 from .compile import Manifest, compile_policy
 from .diagnostics import Diagnostic, ordered
+from .exceptions import exception_faults
 from .faults import Found, located
 from .load import Document, Loaded
 from .resolve import Resolved, resolve
@@ -20,11 +22,12 @@ REFERRING = frozenset({"GuardTest", "GuardBinding", "GuardException"})
 FAULTS_OF_A_FILE = 101  # the hundred that reading stops at, and the word that it did
 
 
-def check(loaded: Loaded) -> list[Diagnostic]:
+def check(loaded: Loaded, now: float | None = None) -> list[Diagnostic]:
     """All faults of the loaded documents, and of the packs that they build on, by file and place.
 
     A policy is checked twice: each of its documents by itself, and then, if those are in order, all layers together,
-    where faults show that no layer has alone.
+    where faults show that no layer has alone. A policy that bindings name is checked under each of them too. An
+    exception that has expired at `now` (seconds since 1970) is an error; without `now` none has.
     """
     diagnostics = list(loaded.diagnostics)
     policies: list[Whole] = []
@@ -33,6 +36,8 @@ def check(loaded: Loaded) -> list[Diagnostic]:
             policies.append(Whole(resolve(loaded, document), None))
         elif document.kind in REFERRING:
             diagnostics += _references(loaded, document)
+            if document.kind == "GuardException":
+                diagnostics += exception_faults(loaded, document, now)
             if document.kind == "GuardTest" and (of_test := policy_of_test(loaded, document)) is not None:
                 policies.append(of_test)
     broken = {found.file for found in loaded.diagnostics if found.severity == "error"}
@@ -42,12 +47,23 @@ def check(loaded: Loaded) -> list[Diagnostic]:
         diagnostics += found_alone
         if document.source.file in broken or any(found.severity == "error" for found in found_alone):
             faulty.append(document)
+
+    def is_whole(resolved: Resolved, *further: Document) -> bool:
+        parts = [*resolved.layers, *resolved.manifests.values(), *further]
+        clean = all(found.severity != "error" for found in resolved.diagnostics)
+        return clean and not any(part is other for part in parts for other in faulty)
+
     for resolved, manifests in policies:
         diagnostics += resolved.diagnostics
-        parts = [*resolved.layers, *resolved.manifests.values(), *(part.document for part in manifests or ())]
-        whole = all(found.severity != "error" for found in resolved.diagnostics)
-        if whole and not any(part is other for part in parts for other in faulty):
-            diagnostics += compile_policy(resolved, manifests)[1]
+        if is_whole(resolved, *(part.document for part in manifests or ())):
+            found = compile_policy(resolved, manifests)[1]
+            # what only bindings set is looked for under each of them
+            waits = manifests is None and is_bound(loaded, resolved.name)
+            diagnostics += [each for each in found if not (waits and each.code == UNSET_PARAMETER)]
+    for bound in bound_policies(loaded, loaded.of_kind("GuardBinding")):
+        diagnostics += bound.resolved.diagnostics
+        if is_whole(bound.resolved, bound.binding):
+            diagnostics += compile_bound(bound)[1]
     diagnostics += _about_tools(loaded, [policy.resolved for policy in policies])
     return _first_of_each_file(ordered(_levelled(diagnostics, loaded.settings.lints)))
 

@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import callgate._core as _core
 
+from .bindings import compile_bindings
 from .check import check
 from .compile import Manifest, compile_policy
 from .diagnostics import Diagnostic, ordered
+from .exceptions import lifting
 from .load import Document, Loaded, load
 from .resolve import Resolved, resolve
 
@@ -19,7 +21,8 @@ from .resolve import Resolved, resolve
 class Opened(NamedTuple):
     """What became of a policy: `compiled` is None if there is an error in `diagnostics`, which also hold warnings.
 
-    `resolved` is None where no policy was found, `loaded` has everything that was read, the text of the files included.
+    `resolved` is None where no policy was found, or bindings say which apply; `loaded` has everything that was read,
+    the text of the files included.
     """
 
     compiled: _core.CompiledPolicy | None
@@ -39,7 +42,8 @@ def open_policy(
 
     Args:
         where: a file or folder with policies and manifests; or, where no such path exists, the name of a shipped pack.
-        name: which policy, where there are several; None for the only one.
+        name: which policy, by itself, whatever bindings say; None for those that the bindings there name, without
+            bindings for the only one.
         manifests: files and folders with manifests that are in force beside the policy's own.
         packs: folders with a folder for each pack; None for the packs that ship with callgate.
 
@@ -53,19 +57,27 @@ def open_policy(
     path = os.fspath(where)
     there = Path(path).exists()
     loaded = load([*([path] if there else []), *manifests], packs=packs)
-    document = _document(loaded, path, name, there)
     diagnostics = check(loaded)
+    further = [document for document in loaded.of_kind("ToolManifest") if document.name and manifests]
+    bindings = loaded.of_kind("GuardBinding") if there and name is None else []
+    if bindings:
+        own = [Manifest(document.name or "", document) for document in further]
+        compiled, found = (None, []) if _has_error(diagnostics) else compile_bindings(loaded, bindings, own)
+        diagnostics = ordered([*diagnostics, *found])
+        return Opened(None if _has_error(diagnostics) else compiled, None, diagnostics, loaded)
+    document = _document(loaded, path, name, there)
     if document is None:
         if not _has_error(diagnostics):
             diagnostics.append(_not_found(loaded, path, name, there))
         return Opened(None, None, diagnostics, loaded)
     resolved = resolve(loaded, document)
-    further = [document for document in loaded.of_kind("ToolManifest") if document.name and manifests]
     beside = {document.name or "": document for document in further}
     in_force = [Manifest(name, document) for name, document in {**beside, **resolved.manifests}.items()]
     compiled, found = compile_policy(resolved, in_force)
     diagnostics = ordered([*diagnostics, *found])
-    return Opened(None if _has_error(diagnostics) else compiled, resolved, diagnostics, loaded)
+    if compiled is None or _has_error(diagnostics):
+        return Opened(None, resolved, diagnostics, loaded)
+    return Opened(compiled.with_exceptions(lifting(loaded, resolved.name)), resolved, diagnostics, loaded)
 
 
 def _document(loaded: Loaded, path: str, name: str | None, there: bool) -> Document | None:

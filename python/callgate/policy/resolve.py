@@ -24,7 +24,7 @@ class Resolved:
 
     `name` is the policy's, or that of the test it is written in; `tree` the merged document with origins; `manifests`
     the manifests that it is written against, by name; `layers` the documents it was made of, the lowest first;
-    `diagnostics` what is wrong with the way they fit together.
+    `diagnostics` what is wrong with the way they fit together, `binding` the name of the binding that was laid over it.
     """
 
     def __init__(self, name: str, tree: Merged, layers: list[Document], metadata: dict[str, Any]) -> None:
@@ -34,6 +34,7 @@ class Resolved:
         self.metadata = metadata
         self.manifests: dict[str, Document] = {}
         self.diagnostics: list[Diagnostic] = []
+        self.binding: str | None = None
 
     @property
     def spec(self) -> dict[str, Any]:

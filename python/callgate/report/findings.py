@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Final, NamedTuple
 
 from callgate.policy.diagnostics import Diagnostic
+from callgate.policy.exceptions import Standing
 from callgate.policy.source import Source
 
 # A format is a module with `render(findings, color) -> str`. To add one, write the module and add its line.
@@ -17,11 +18,15 @@ FORMATS: Final = {
 
 
 class Findings(NamedTuple):
-    """What a check found: diagnostics in their order, the text of the files, and how many files were read."""
+    """What a check found: diagnostics in their order, the text of the files, and how many files were read.
+
+    `standing` are the exceptions that stand.
+    """
 
     diagnostics: Sequence[Diagnostic]
     sources: Mapping[str, Source]
     files: int
+    standing: Sequence[Standing] = ()
 
     @property
     def errors(self) -> int:

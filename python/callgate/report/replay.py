@@ -75,6 +75,12 @@ def _reasons(counts: Counts, color: bool) -> list[str]:
         reasons = counts.of_action(action)
         lines.append(paint(f"{_PLURALS[action]:<9} {sum(reasons.values()):>10,}", "bold", color))
         lines += [f"  {count:>18,}  {printable(reason)}" for reason, count in reasons.items()]
+    lifted = sorted(counts.lifted.items(), key=lambda item: (-item[1], item[0]))
+    if lifted:
+        lines.append(paint(f"{'lifted':<9} {sum(counts.lifted.values()):>10,}", "bold", color))
+        lines += [
+            f"  {count:>18,}  {printable(reason)} by {printable(exception)}" for (exception, reason), count in lifted
+        ]
     return [*lines, ""]
 
 
@@ -105,7 +111,12 @@ def _plain(counts: Counts) -> dict[str, Any]:
     fields = ("sessions", "calls", "events", "saved")
     sessions = {"noted": counts.noted, "touched": counts.touched, "stopped": counts.stopped}
     by_action = {_PLURALS[action]: counts.of_action(action) for action in ACTIONS}
-    return {**{name: getattr(counts, name) for name in fields}, "sessions_with": sessions, **by_action}
+    lifted: dict[str, dict[str, int]] = {}
+    for (exception, reason), count in sorted(counts.lifted.items()):
+        lifted.setdefault(exception, {})[reason] = count
+    return {
+        **{name: getattr(counts, name) for name in fields}, "sessions_with": sessions, **by_action, "lifted": lifted,
+    }  # fmt: skip
 
 
 def _count(number: int, word: str) -> str:

@@ -24,6 +24,8 @@ def render(resolved: Resolved) -> str:
     """
     lines: list[tuple[str, str]] = []
     lines.append((f"# digest sha256:{resolved.digest}", ""))
+    if resolved.binding is not None:
+        lines.append((f"# under the binding {flow(resolved.binding)}", ""))
     for key in ("apiVersion", "kind", "metadata"):
         lines += _lines(key, resolved.document[key], 0)
     for key, block in resolved.tree.value.items():

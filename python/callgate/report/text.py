@@ -12,7 +12,17 @@ from .snippet import printable, snippet
 def render(findings: Findings, color: bool = False) -> str:
     """All diagnostics, a blank line after each, and a line that counts them."""
     blocks = [_block(diagnostic, findings, color) for diagnostic in findings.diagnostics]
-    return "".join(block + "\n\n" for block in blocks) + _summary(findings, color) + "\n"
+    lines = [*_standing(findings), _summary(findings, color)]
+    return "".join(block + "\n\n" for block in blocks) + "\n".join(lines) + "\n"
+
+
+def _standing(findings: Findings) -> list[str]:
+    """A line for each exception that stands."""
+    return [
+        f"exception {printable(each.name)} lifts {printable(', '.join(each.lifts))} of {printable(each.policy)} "
+        f"until {each.expires} ({printable(each.owner)})"
+        for each in findings.standing
+    ]
 
 
 def _block(diagnostic: Diagnostic, findings: Findings, color: bool) -> str:

@@ -45,8 +45,9 @@ class Gate:
         """Load, check and compile a policy.
 
         Args:
-            source: a file or folder of policy documents, or the name of a pack that ships with callgate.
-            policy: which policy, where there are several.
+            source: a file or folder of policy documents, or the name of a pack that ships with callgate. Where bindings
+                are among them, each applies to whom it names.
+            policy: which policy, where there are several; by itself, whatever bindings say.
             clock: where the time comes from; the machine's clocks by default.
 
         Returns:
@@ -82,8 +83,8 @@ class Gate:
             agent: the name of the agent that begins it.
             trace_id: the trace that it is a part of.
             conversation_id: the conversation that it belongs to.
-            tenant: whom it is done for.
-            labels: marks of the host's own.
+            tenant: whom it is done for; bindings and exceptions may name it.
+            labels: marks of the host's own; bindings and exceptions may name them.
             context: what the host knows and expressions may read as `task.context`: JSON-like, at most 64 deep. It is
                 copied, and kept in snapshots.
 
@@ -105,6 +106,7 @@ class Gate:
             conversation_id=conversation_id,
             tenant=tenant,
             labels=None if labels is None else dict(labels),
+            began=self.clock.wall(),
         )
         return Task(self, state, agent, self.clock.monotonic())
 

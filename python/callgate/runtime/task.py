@@ -255,6 +255,7 @@ class Task:
             "tenant": about["tenant"],
             "labels": about["labels"],
             "policy": {"name": self._gate.policy.name, "digest": self._gate.policy.digest},
+            "lifted": self._state.lifted,
             "status": "running" if stop is None else "incomplete",
             "stop": None
             if stop is None

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import callgate._core as _core
+from callgate.policy.bindings import compile_bindings
 from callgate.policy.check import check, policy_of_test
 from callgate.policy.compile import compile_policy
 from callgate.policy.diagnostics import Diagnostic, Span, ordered
+from callgate.policy.exceptions import lifting
 from callgate.policy.faults import Found, located, span_of
 from callgate.policy.load import TEST_SUFFIXES, Document, Loaded, load
 from callgate.policy.source import Source
@@ -150,7 +152,7 @@ def _run(loaded: Loaded, document: Document, faults: list[Diagnostic]) -> GuardT
         if step.get("expect"):
             mine = [(place, row) for place, row in enumerate(rows) if steps.get(row["seq"]) == at]
             pointer = ("spec", "steps", at, "expect")
-            missed += unmet_of_step(step["expect"], pointer, mine, dict(policy.limits))
+            missed += unmet_of_step(step["expect"], pointer, mine, _limits(policy, spec, step))
     placed = [Missed(failure, span_of(document.positions, failure.pointer, "key")) for failure in missed]
     return GuardTestResult(
         *head, "failed" if missed else "passed", time.perf_counter() - started, placed, (),
@@ -161,15 +163,40 @@ def _run(loaded: Loaded, document: Document, faults: list[Diagnostic]) -> GuardT
 def _policy(loaded: Loaded, document: Document) -> tuple[_core.CompiledPolicy | None, list[Diagnostic]]:
     whole = policy_of_test(loaded, document)
     if whole is None:
-        hint = "name one with `policy:`, or write its spec there"
-        return None, [_fault(document, "CG711", "the test names no policy", ("spec",), hint)]
+        bindings = _bindings(loaded, document)
+        if not bindings:
+            hint = "name one with `policy:`, or write its spec there; bindings in a folder around it count too"
+            return None, [_fault(document, "CG711", "the test names no policy", ("spec",), hint)]
+        policy, found = compile_bindings(loaded, bindings)
+        return policy, [diagnostic for diagnostic in found if diagnostic.severity == "error"]
     policy, found = compile_policy(whole.resolved, whole.manifests)
+    if policy is not None and isinstance(document.data["spec"].get("policy"), str):
+        policy = policy.with_exceptions(lifting(loaded, whole.resolved.name))
     return policy, [diagnostic for diagnostic in found if diagnostic.severity == "error"]
+
+
+def _bindings(loaded: Loaded, document: Document) -> list[Document]:
+    """The bindings of the nearest folder around a test that has some, below it included."""
+    folder = Path(document.source.file).resolve().parent
+    bindings = [(Path(binding.source.file).resolve(), binding) for binding in loaded.of_kind("GuardBinding")]
+    for around in (folder, *folder.parents):
+        found = [binding for path, binding in bindings if path.is_relative_to(around)]
+        if found:
+            return found
+    return []
+
+
+def _limits(policy: _core.CompiledPolicy, spec: dict[str, Any], step: dict[str, Any]) -> dict[str, float | None]:
+    agent, tenant, labels = step.get("agent") or "root", spec.get("tenant"), spec.get("labels")
+    return dict(policy.limits_of(agent=agent, tenant=tenant, labels=labels))
 
 
 def _judged(policy: _core.CompiledPolicy, document: Document, spec: dict[str, Any]) -> tuple[list[Row], dict[int, int]]:
     """The decisions of a test's run, in the order in which they fell; and the step of each `seq`, if it has steps."""
-    replay = _core.Replay(policy, most_open=OPEN_SESSIONS)
+    began = None if spec.get("began") is None else _core.moment(spec["began"])
+    replay = _core.Replay(
+        policy, most_open=OPEN_SESSIONS, tenant=spec.get("tenant"), labels=spec.get("labels"), began=began
+    )
     steps: dict[int, int] = {}
     faults: list[Fault] = []
     if "trace" in spec:

@@ -32,7 +32,7 @@ class Counts:
 
     `by_reason` holds, by action (`note`, `reuse`, `ask`, `refuse`, `stop`) and reason, how often it came. `saved` are
     the calls that would not have run. `noted`, `touched` and `stopped` count sessions: with a note; with a reuse, ask,
-    refusal or stop; with a stop.
+    refusal or stop; with a stop. `lifted` holds, by exception and reason, how often it was lifted, notes included.
     """
 
     sessions: int = 0
@@ -43,13 +43,15 @@ class Counts:
     touched: int = 0
     stopped: int = 0
     by_reason: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    lifted: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, totals: dict[str, Any]) -> Counts:
         """The counts of the core."""
         sessions = (totals["noted_sessions"], totals["touched_sessions"], totals["stopped_sessions"])
         by_reason = {(action, reason): count for action, reason, count in totals["by_reason"]}
-        return cls(totals["sessions"], totals["calls"], totals["events"], totals["saved"], *sessions, by_reason)
+        lifted = {(exception, reason): count for exception, reason, count in totals["lifted"]}
+        return cls(totals["sessions"], totals["calls"], totals["events"], totals["saved"], *sessions, by_reason, lifted)
 
     def __add__(self, other: Counts) -> Counts:
         """Both together."""
@@ -62,6 +64,7 @@ class Counts:
             self.touched + other.touched,
             self.stopped + other.stopped,
             dict(Counter(self.by_reason) + Counter(other.by_reason)),
+            dict(Counter(self.lifted) + Counter(other.lifted)),
         )
 
     def of_action(self, action: str) -> dict[str, int]:
@@ -86,6 +89,7 @@ def replay_file(
     *,
     open_sessions: int = OPEN_SESSIONS,
     decisions: Decisions | None = None,
+    began: float | None = None,
     on_fault: Callable[[Fault], None] = lambda fault: None,
     on_progress: Callable[[int, int], None] = lambda read, calls: None,
 ) -> Replayed:
@@ -99,6 +103,7 @@ def replay_file(
         open_sessions: how many tasks are kept open at once; the one that was silent longest is closed first. Memory is
             bounded by these.
         decisions: where each decision is written.
+        began: when tasks began whose records do not say so, in seconds since 1970; None: no exception stands for them.
         on_fault: told of each line that is skipped.
         on_progress: told, every now and then, how many bytes of the file were read and how many calls judged.
 
@@ -110,7 +115,7 @@ def replay_file(
     """
     started = time.perf_counter()
     file, skipped, broken, calls = str(path), 0, None, 0
-    replay = _core.Replay(policy, most_open=open_sessions, rows=decisions is not None)
+    replay = _core.Replay(policy, most_open=open_sessions, rows=decisions is not None, began=began)
     if decisions is not None:
         shared = {"trace": file, "policy": policy.name, "revision": policy.revision, "digest": policy.digest}
         decisions.begin({**shared, "mode": policy.mode})

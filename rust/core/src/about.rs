@@ -18,12 +18,14 @@ pub struct About {
     pub tenant: Option<String>,
     /// Marks of the host, by name.
     pub labels: BTreeMap<String, String>,
+    /// When the task's clock stood at 0, in seconds since 1970-01-01T00:00:00Z. Where it is not known, no exception stands.
+    pub began: Option<f64>,
 }
 
 impl Default for About {
     fn default() -> Self {
         let context = Value::Map(Map::default());
-        Self { context, trace_id: None, conversation_id: None, tenant: None, labels: BTreeMap::new() }
+        Self { context, trace_id: None, conversation_id: None, tenant: None, labels: BTreeMap::new(), began: None }
     }
 }
 

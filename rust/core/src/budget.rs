@@ -3,7 +3,7 @@ use callgate_value::Value;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::policy::{Budgets, Limit, Tool};
+use crate::policy::{Budgets, Limit, Policy, Tool};
 use crate::verdict::{Evidence, Finding};
 use crate::Reason;
 
@@ -36,8 +36,8 @@ pub(crate) struct Pool {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Share {
     pub(crate) spent: Spent,
-    /// Limits of its own, for a child that owns a part.
-    pub(crate) own: Option<OwnLimits>,
+    /// Limits of its own, for a child that owns a part, by the policy that says so.
+    pub(crate) own: FxHashMap<String, OwnLimits>,
 }
 
 /// What a child may use at most.
@@ -89,21 +89,22 @@ impl Pool {
     /// What speaks against taking what the call needs.
     pub(crate) fn check(
         &self,
-        budgets: &Budgets,
+        policy: &Policy,
         share: &Share,
         tool: &Tool,
         need: Need,
         elapsed: Elapsed,
         findings: &mut Vec<Finding>,
     ) {
-        let own = share.own;
+        let budgets = &policy.budgets;
+        let own = share.own.get(policy.key());
         let (spent, mine) = (&self.spent, &share.spent);
         let mut whole = |reason, limits: Option<(f64, f64)>, wanted: f64| {
             if let Some((used, limit)) = limits.filter(|(used, limit)| *used + wanted > *limit) {
                 findings.push(Finding::refuse(reason, evidence(used, limit)));
             }
         };
-        let own_limit = |pick: fn(&OwnLimits) -> Limit| own.as_ref().and_then(pick);
+        let own_limit = |pick: fn(&OwnLimits) -> Limit| own.and_then(pick);
         if need.step {
             let limits = tightest(budgets.steps, own_limit(|own| own.steps), spent.steps, mine.steps);
             whole(Reason::BudgetSteps, limits, 1.0);
@@ -210,10 +211,16 @@ impl Pool {
     }
 
     /// Resources that crossed a share since they were last looked at: (reason, used, limit).
-    pub(crate) fn crossed(&mut self, budgets: &Budgets, tool: &Tool, elapsed: Elapsed) -> Vec<(Reason, f64, f64)> {
+    pub(crate) fn crossed(&mut self, policy: &Policy, tool: &Tool, elapsed: Elapsed) -> Vec<(Reason, f64, f64)> {
+        let budgets = &policy.budgets;
         if budgets.notes_at.is_empty() {
             return Vec::new();
         }
+        // each policy notes its own limits
+        let named = |name: String| match policy.key() {
+            "" => name,
+            binding => format!("{binding}/{name}"),
+        };
         let spent = self.spent;
         let mut crossed = Vec::new();
         let plain = [
@@ -226,17 +233,17 @@ impl Pool {
             ("workflow", Reason::BudgetTime, elapsed.workflow, budgets.workflow_time),
         ];
         for (name, reason, used, limit) in plain {
-            self.cross(budgets, || name.to_owned(), reason, used, limit, &mut crossed);
+            self.cross(budgets, || named(name.to_owned()), reason, used, limit, &mut crossed);
         }
         if let Some(limit) = tool_limit(budgets, &tool.name) {
             let used = self.by_tool.get(&*tool.name).copied().unwrap_or(0.0);
-            let name = || format!("tool:{}", tool.name);
+            let name = || named(format!("tool:{}", tool.name));
             self.cross(budgets, name, Reason::BudgetCallsPerTool, used, Some(limit), &mut crossed);
         }
         for group in &tool.groups {
             let Some(limit) = budgets.calls_per_group.get(&**group).copied() else { continue };
             let used = self.by_group.get(&**group).copied().unwrap_or(0.0);
-            let name = || format!("group:{group}");
+            let name = || named(format!("group:{group}"));
             self.cross(budgets, name, Reason::BudgetCallsPerGroup, used, Some(limit), &mut crossed);
         }
         crossed

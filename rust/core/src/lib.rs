@@ -21,6 +21,7 @@ mod decide;
 mod detect;
 pub mod expression;
 mod gain;
+pub mod guard;
 mod identify;
 mod incident;
 pub mod measure;
@@ -46,4 +47,6 @@ pub use outcome::{Outcome, Reported};
 pub use reason::Reason;
 pub use snapshot::SnapshotError;
 pub use task::{Event, Task};
-pub use verdict::{reason_name, Action, Assessment, Evidence, ExitDecision, Finding, Grade, Next, Note, Stop, Verdict};
+pub use verdict::{
+    reason_name, Action, Assessment, Evidence, ExitDecision, Finding, Grade, Lifted, Next, Note, Stop, Verdict,
+};

@@ -33,12 +33,13 @@ pub struct Totals {
 #[must_use]
 pub fn detector_steps(symbols: impl Iterator<Item = u64>, window: usize, max_period: usize, laps: u64) -> Totals {
     let mut window = Window::new(window);
-    let mut cycles = CycleStream::new(&Cycle { max_period, laps, mismatches: 0, cool_down: None });
+    let by = Cycle { max_period, laps, mismatches: 0, cool_down: None };
+    let mut cycles = CycleStream::new(&by);
     let mut totals = Totals::default();
     for symbol in symbols {
         window.push(symbol);
         cycles.push(Some(symbol), symbol, 0, 0.0);
-        let period = cycles.period().and_then(|period| u64::try_from(period).ok()).unwrap_or(0);
+        let period = cycles.period_by(&by).and_then(|period| u64::try_from(period).ok()).unwrap_or(0);
         totals.repeats = totals.repeats.saturating_add(window.count(symbol).saturating_sub(1));
         totals.periods = totals.periods.saturating_add(period);
         totals.distinct = totals.distinct.saturating_add(window.distinct());
@@ -71,7 +72,7 @@ impl Task {
     fn pass_detectors(&mut self, policy: &Policy, call: &Arc<Call>, seen: Observation) -> usize {
         let (mut findings, mut closed) = (Vec::new(), Closed::default());
         self.gather(policy, call, &mut findings);
-        self.dispatch(call, seen.at);
+        self.dispatch(policy, call, seen.at);
         self.came_back(call);
         self.feed(policy, seen, &mut Vec::new(), &mut closed);
         findings.len().saturating_add(closed.remarks.notes.len())

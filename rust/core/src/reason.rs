@@ -37,6 +37,8 @@ reasons! {
     Stopped = "stopped", "STOPPED_NO_PROGRESS";
     /// A call id that is still out, or twice in one batch.
     BadCallId = "bad_call_id", "BAD_CALL_ID";
+    /// No binding says which policy applies.
+    Unbound = "unbound", "NO_POLICY_APPLIES";
     /// A tool that does not exist.
     UnknownTool = "unknown_tool", "UNKNOWN_TOOL";
     /// Arguments that the tool does not take.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use callgate_value::{Digest, Map, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::about::About;
 use crate::budget::Spent;
+use crate::guard::Guard;
 use crate::policy::{ErrorClass, Policy};
 use crate::reply;
 use crate::task::{Event, Task};
@@ -63,6 +65,8 @@ pub struct Totals {
     pub stopped_sessions: u64,
     /// Action (`note`, `reuse`, `ask`, `refuse`, `stop`) and decisive reason → how often.
     pub by_reason: BTreeMap<(&'static str, String), u64>,
+    /// Exception and reason → how often it was lifted, notes included.
+    pub lifted: BTreeMap<(String, String), u64>,
 }
 
 impl Totals {
@@ -123,11 +127,33 @@ struct Open {
     saved: Option<String>,
     /// When it was last touched, in records.
     touched: u64,
+    /// By agent: what it is judged by.
+    policies: FxHashMap<Arc<str>, Arc<Policy>>,
+}
+
+impl Open {
+    fn new(task: Task) -> Self {
+        Self { task, tracks: FxHashMap::default(), saved: None, touched: 0, policies: FxHashMap::default() }
+    }
+
+    fn policy(&mut self, guard: &Guard, agent: &Arc<str>) -> Arc<Policy> {
+        if let Some(policy) = self.policies.get(agent) {
+            return Arc::clone(policy);
+        }
+        let policy = guard.policy(agent, self.task.about());
+        if !guard.is_alone() {
+            self.task.judge_by(agent, &policy);
+        }
+        self.policies.insert(Arc::clone(agent), Arc::clone(&policy));
+        policy
+    }
 }
 
 /// A replay over one or more traces.
 pub struct Replay {
-    policy: Arc<Policy>,
+    guard: Arc<Guard>,
+    /// What the tasks of records that say nothing of it are done for.
+    about: About,
     open: FxHashMap<Arc<str>, Open>,
     closed: FxHashSet<u64>,
     most_open: usize,
@@ -142,9 +168,10 @@ impl Replay {
     /// A replay that keeps at most `most_open` tasks open; the one that was silent longest is closed first, and records
     /// of it that come later are errors. Rows wait for `take_rows` where `keeps_rows` says so, else only counts are kept.
     #[must_use]
-    pub fn new(policy: Arc<Policy>, most_open: usize, keeps_rows: bool) -> Self {
+    pub fn new(guard: Arc<Guard>, about: About, most_open: usize, keeps_rows: bool) -> Self {
         Self {
-            policy,
+            guard,
+            about,
             open: FxHashMap::default(),
             closed: FxHashSet::default(),
             most_open: most_open.max(1),
@@ -183,8 +210,10 @@ impl Replay {
                 ));
             }
             self.make_room();
-            let task = Task::new(&self.policy, &key, symbol_key(&key), 0.0);
-            self.open.insert(Arc::clone(&key), Open { task, tracks: FxHashMap::default(), saved: None, touched: 0 });
+            let about = self.about_of(&record);
+            let policy = self.guard.policy(&record.agent, &about);
+            let task = Task::new(&policy, &key, symbol_key(&key), 0.0).with(about);
+            self.open.insert(Arc::clone(&key), Open::new(task));
         }
         let fed = self.fed;
         let Some(mut open) = self.open.remove(&key) else { return Ok(()) };
@@ -219,8 +248,16 @@ impl Replay {
         self.closed.insert(short_digest(key));
         let mut sessions: Vec<Arc<str>> = open.tracks.keys().cloned().collect();
         sessions.sort();
+        for session in &sessions {
+            self.settle(&mut open, session);
+        }
+        for (exception, reasons) in open.task.lifted() {
+            for (reason, count) in reasons {
+                let total = self.totals.lifted.entry((exception.clone(), reason.clone())).or_default();
+                *total = total.saturating_add(*count);
+            }
+        }
         for session in sessions {
-            self.settle(&mut open, &session);
             if let Some(track) = open.tracks.get(&session) {
                 let add = |count: &mut u64, whether: bool| *count = count.saturating_add(u64::from(whether));
                 add(&mut self.totals.noted_sessions, track.noted);
@@ -230,8 +267,17 @@ impl Replay {
         }
     }
 
+    /// What a task is done for: what its first record says, else what all are done for.
+    fn about_of(&self, record: &Record) -> About {
+        let mut about = self.about.clone();
+        about.tenant = record.tenant.as_deref().map(str::to_owned).or(about.tenant);
+        about.began = record.began.or(about.began);
+        about.labels.extend(record.labels.iter().map(|(name, value)| (name.clone(), value.clone())));
+        about
+    }
+
     fn feed_open(&mut self, open: &mut Open, record: Record) -> Result<(), String> {
-        let Record { session, task, agent, seq, round, time, duration, what } = record;
+        let Record { session, task, agent, seq, round, time, duration, what, .. } = record;
         // sessions of one task that name no agent are streams of their own
         let agent = if *agent == *"root" && session != task { Arc::clone(&session) } else { agent };
         if !open.tracks.contains_key(&session) {
@@ -264,7 +310,8 @@ impl Replay {
                 self.totals.calls = self.totals.calls.saturating_add(1);
                 if !same_round {
                     self.settle(open, &session);
-                    open.task.begin_round(&self.policy, &agent, time.map(|time| time - duration));
+                    let policy = open.policy(&self.guard, &agent);
+                    open.task.begin_round(&policy, &agent, time.map(|time| time - duration));
                 }
                 self.ids = self.ids.saturating_add(1);
                 let id: Arc<str> = format!("record-{}", self.ids).into();
@@ -282,24 +329,26 @@ impl Replay {
         }
     }
 
-    fn event(&mut self, open: &mut Open, now: Option<f64>, event: &TraceEvent, agent: &str) -> Result<(), String> {
+    fn event(&mut self, open: &mut Open, now: Option<f64>, event: &TraceEvent, agent: &Arc<str>) -> Result<(), String> {
+        let policy = open.policy(&self.guard, agent);
         let event = match event {
             TraceEvent::UserTurn { by_human } => Event::UserTurn { by_human: *by_human },
             TraceEvent::Compaction => Event::Compaction,
             TraceEvent::Usage { tokens, cost } => Event::Usage { tokens: *tokens, cost: *cost },
             TraceEvent::Snapshot => {
-                open.saved = open.task.snapshot(&self.policy).ok();
+                open.saved = open.task.snapshot(&policy).ok();
                 return Ok(());
             }
             TraceEvent::Restore => {
                 let saved = open.saved.take().ok_or("`restore` without a `snapshot` before it")?;
-                open.task = Task::resume(&self.policy, &saved, false).map_err(|error| error.to_string())?;
+                open.task = Task::resume(&policy, &saved, false).map_err(|error| error.to_string())?;
+                open.policies.clear();
                 return Ok(());
             }
             // an ask takes its answer from the recorded call itself
             TraceEvent::Approved { .. } | TraceEvent::Denied { .. } => return Ok(()),
         };
-        open.task.event(&self.policy, agent, event, now);
+        open.task.event(&policy, agent, event, now);
         Ok(())
     }
 
@@ -311,12 +360,13 @@ impl Replay {
             return;
         }
         let (agent, track_round) = (Arc::clone(&track.agent), track.round);
+        let policy = open.policy(&self.guard, &agent);
         let requests: Vec<_> = pending
             .iter()
             .map(|it| crate::Request { call_id: Some(Arc::clone(&it.id)), ..it.call.request.clone() })
             .collect();
         let now = pending.iter().filter_map(|it| it.time.map(|time| time - it.duration)).min_by(f64::total_cmp);
-        let verdicts = open.task.admit(&self.policy, &agent, &requests, now);
+        let verdicts = open.task.admit(&policy, &agent, &requests, now);
         let mut rows: Vec<Row> = Vec::with_capacity(pending.len());
         let mut observe: Vec<usize> = Vec::new();
         for (at, (verdict, it)) in verdicts.into_iter().zip(&pending).enumerate() {
@@ -324,7 +374,7 @@ impl Replay {
             let mut notes = std::mem::take(&mut verdict.notes);
             let mut runs = verdict.action == Action::Allow;
             if verdict.action == Action::Ask {
-                runs = answer(&mut open.task, &self.policy, it, &mut notes);
+                runs = answer(&mut open.task, &policy, it, &mut notes);
             }
             if runs {
                 observe.push(at);
@@ -351,7 +401,7 @@ impl Replay {
         });
         for at in observe {
             let (Some(it), Some(row)) = (pending.get(at), rows.get_mut(at)) else { continue };
-            row.assessment = open.task.observe(&self.policy, &it.id, &it.call.outcome, it.time).ok();
+            row.assessment = open.task.observe(&policy, &it.id, &it.call.outcome, it.time).ok();
         }
         if let Some(track) = open.tracks.get_mut(session) {
             track.rows.extend(rows);
@@ -361,11 +411,14 @@ impl Replay {
     /// Judges what was gathered, ends the round, and gives its rows their notes.
     fn settle(&mut self, open: &mut Open, session: &Arc<str>) {
         self.judge(open, session);
-        let Some(track) = open.tracks.get_mut(session).filter(|track| track.is_open) else { return };
+        let Some(track) = open.tracks.get(session).filter(|track| track.is_open) else { return };
+        let agent = Arc::clone(&track.agent);
+        let policy = open.policy(&self.guard, &agent);
+        let Some(track) = open.tracks.get_mut(session) else { return };
         track.is_open = false;
         let before = open.task.stopped().is_some();
-        open.task.end_round(&self.policy, &track.agent);
-        let notes = open.task.drain_remarks(&self.policy);
+        open.task.end_round(&policy, &track.agent);
+        let notes = open.task.drain_remarks(&policy);
         track.round = None;
         let mut rows = std::mem::take(&mut track.rows);
         let late = open.task.stopped().filter(|_| !before);
@@ -475,6 +528,19 @@ impl Row {
             let reason = reason_name(stop.reason, stop.rule.as_deref());
             map(vec![("reason", text(&reason)), ("at", Value::Float(stop.at)), ("exit", text(stop.exit.name()))])
         });
+        let bindings = self.verdict.bindings.iter().map(|it| {
+            map(vec![
+                ("binding", text(&it.name)),
+                ("policy", text(&it.policy)),
+                ("mode", text(it.mode.name())),
+                ("rollout", Value::Bool(it.rollout)),
+            ])
+        });
+        let lifted = self
+            .verdict
+            .lifted
+            .iter()
+            .map(|it| map(vec![("exception", text(&it.exception)), ("reason", text(&it.reason))]));
         let used = &self.spent;
         let spent = [
             ("steps", used.steps),
@@ -499,6 +565,8 @@ impl Row {
             ("code", optional(self.verdict.code())),
             ("reasons", Value::List(reasons.collect())),
             ("evidence", map(evidence)),
+            ("bindings", Value::List(bindings.collect())),
+            ("lifted", Value::List(lifted.collect())),
             ("notes", Value::List(notes.collect())),
             ("grade", optional(assessed.map(|it| it.grade.name()))),
             ("class", optional(class.map(ErrorClass::name))),

@@ -31,6 +31,13 @@ fn happened(reason: Reason, tool: &str, evidence: &Evidence) -> String {
             format!("this task was stopped earlier ({}); no further tool calls run", shown(evidence, "stopped_by"))
         }
         Reason::BadCallId => "this call id is in use by another call".to_owned(),
+        Reason::Unbound => {
+            let tenant = match fact(evidence, "tenant") {
+                Some(Value::Str(tenant)) => format!(" of the tenant `{}`", tenant.to_lossy()),
+                _ => " of no tenant".to_owned(),
+            };
+            format!("no policy applies to the agent `{}`{tenant}, so none of its calls runs", shown(evidence, "agent"))
+        }
         Reason::UnknownTool => match fact(evidence, "nearest") {
             Some(near) => format!("there is no tool `{tool}`; the nearest is `{}`", near.as_str().unwrap_or("?")),
             None => format!("there is no tool `{tool}`"),
@@ -101,6 +108,7 @@ fn advice(reason: Reason) -> &'static str {
         Reason::BudgetRetries => "Do not try this again; take another way.",
         Reason::BudgetDepth => "Do the work yourself.",
         Reason::BadCallId => "Give every call an id of its own.",
+        Reason::Unbound => "No other call will run either. Say that the guard is not set up for this task.",
         Reason::UnknownTool => "Use one of the tools that you were given.",
         Reason::InvalidArguments => "Read the tool's parameters and change the arguments.",
         Reason::Denied => "Do not ask for it again; take another way, or ask the person what they want.",

@@ -1,9 +1,11 @@
 //! The trace format: one record a line, a call with its outcome or an event.
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use callgate_value::{read_json, Value};
 
 use crate::call::Request;
+use crate::model::times::Moment;
 use crate::outcome::{Outcome, Reported};
 
 /// One line of a trace.
@@ -23,6 +25,12 @@ pub struct Record {
     pub time: Option<f64>,
     /// Seconds that it took.
     pub duration: f64,
+    /// Whom the task is done for; of a task's first record.
+    pub tenant: Option<Arc<str>>,
+    /// The host's marks of the task; of a task's first record.
+    pub labels: BTreeMap<String, String>,
+    /// When the task's clock stood at 0, in seconds since 1970-01-01T00:00:00Z; of a task's first record.
+    pub began: Option<f64>,
     /// What it is.
     pub what: What,
 }
@@ -106,11 +114,12 @@ impl Record {
         if duration < 0.0 {
             return Err("`duration` is negative".to_owned());
         }
+        let (tenant, labels, began) = (text(&value, "tenant")?, labels(&value)?, moment(&value, "began")?);
         let what = match text(&value, "event")? {
             Some(event) => What::Event(event_of(&value, &event)?),
             None => What::Call(Box::new(call_of(value)?)),
         };
-        Ok(Self { session, task, agent, seq, round, time, duration, what })
+        Ok(Self { session, task, agent, seq, round, time, duration, tenant, labels, began, what })
     }
 }
 
@@ -136,6 +145,31 @@ fn integer(value: &Value, name: &str) -> Result<Option<i64>, String> {
         None => Ok(None),
         Some(Value::Int(number)) => Ok(Some(*number)),
         Some(_) => Err(format!("`{name}` is no integer")),
+    }
+}
+
+fn labels(value: &Value) -> Result<BTreeMap<String, String>, String> {
+    let Some(labels) = field(value, "labels") else { return Ok(BTreeMap::new()) };
+    let wrong = || "`labels` is no JSON object of texts".to_owned();
+    let entries = labels.as_map().ok_or_else(wrong)?.iter();
+    entries
+        .map(|(name, value)| Some((name.as_str()?.to_owned(), value.as_str()?.to_owned())))
+        .map(|it| it.ok_or_else(wrong))
+        .collect()
+}
+
+/// A moment as text in UTC, or as seconds since 1970-01-01T00:00:00Z.
+fn moment(value: &Value, name: &str) -> Result<Option<f64>, String> {
+    let wrong = || format!("`{name}` is no moment such as `2027-01-31T18:00:00Z`");
+    match field(value, name) {
+        Some(Value::Str(text)) => {
+            let text = text.as_str().filter(|text| text.contains('T')).ok_or_else(wrong)?;
+            #[allow(clippy::cast_precision_loss)]
+            let seconds = Moment(text.to_owned()).unix_seconds().ok_or_else(wrong)? as f64;
+            Ok(Some(seconds))
+        }
+        Some(_) => number(value, name),
+        None => Ok(None),
     }
 }
 

@@ -102,6 +102,17 @@ pub struct Finding {
     pub code: Option<std::sync::Arc<str>>,
     /// A sentence, where an author gave one.
     pub message: Option<String>,
+    /// Whether it holds; one of a policy in mode `warn` or `audit` beside others does not.
+    pub holds: bool,
+}
+
+/// A finding that an exception lifted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lifted {
+    /// The exception's name.
+    pub exception: std::sync::Arc<str>,
+    /// The reason, `rule:<id>` for rules.
+    pub reason: String,
 }
 
 impl Finding {
@@ -109,7 +120,8 @@ impl Finding {
     #[must_use]
     pub fn refuse(reason: Reason, evidence: Evidence) -> Self {
         let (rule, retry_after, code, message) = (None, None, None, None);
-        Self { reason, rule, action: Action::Refuse, evidence, incidents: Vec::new(), retry_after, code, message }
+        let (action, incidents, holds) = (Action::Refuse, Vec::new(), true);
+        Self { reason, rule, action, evidence, incidents, retry_after, code, message, holds }
     }
 
     /// The same, counted in an incident.
@@ -213,6 +225,10 @@ pub struct Verdict {
     pub timeout: Option<f64>,
     /// `stop`: how the task should end.
     pub stop: Option<Stop>,
+    /// The bindings of the policies that applied; none where one policy applies to everyone.
+    pub bindings: std::sync::Arc<[crate::policy::Binding]>,
+    /// What exceptions lifted of it.
+    pub lifted: Vec<Lifted>,
     /// The exact identity inside the task.
     pub symbol: Symbol,
 }
@@ -221,8 +237,10 @@ impl Verdict {
     /// The finding that decides: the first one with the strongest action.
     #[must_use]
     pub fn decisive(&self) -> Option<&Finding> {
-        let strongest = self.findings.iter().map(|finding| finding.action).max()?;
-        self.findings.iter().find(|finding| finding.action == strongest)
+        // what does not hold decides only where nothing else does
+        let rank = |finding: &Finding| (finding.holds || self.action == Action::Allow, finding.action);
+        let strongest = self.findings.iter().map(rank).max()?;
+        self.findings.iter().find(|finding| rank(finding) == strongest)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Hooks for measurements: what the core does by itself, many times in one call, without Python in between.
 use callgate_core::measure;
+use callgate_core::About;
 use callgate_value::Value;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -31,7 +32,7 @@ fn _detector_steps(symbols: &[u8], window: usize, max_period: usize, laps: u64) 
 /// Steps all detectors of a policy through symbols that stand for calls, for measurements: findings and notes.
 #[pyfunction]
 fn _all_detector_steps(policy: &CompiledPolicy, symbols: &[u8]) -> u64 {
-    measure::all_detector_steps(&policy.policy, symbols_of(symbols))
+    measure::all_detector_steps(&policy.guard.policy("root", &About::default()), symbols_of(symbols))
 }
 
 /// Evaluates a condition on lifted variables, for measurements: how often it held.

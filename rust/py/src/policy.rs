@@ -1,11 +1,14 @@
 //! Compiling a policy from Python.
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use callgate_core::compile::{self, ManifestDocument, Place};
-use callgate_core::policy::{Effect, Mode, Policy};
-use callgate_core::{identify_alone, Request};
+use callgate_core::guard::{Bound as BoundTo, Guard};
+use callgate_core::model::times::Moment;
+use callgate_core::policy::{Binding, Budgets, Effect, Match, Mode, Policy};
+use callgate_core::{identify_alone, About, Request};
 use callgate_value::SymbolKey;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::lift::lift_arguments;
@@ -14,69 +17,105 @@ use crate::model::{lift_document, Fault};
 /// Adds what this module has to the Python module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<CompiledPolicy>()?;
+    module.add_function(wrap_pyfunction!(bind_policies, module)?)?;
+    module.add_function(wrap_pyfunction!(moment, module)?)?;
     module.add_function(wrap_pyfunction!(compile_policy, module)?)
 }
 
-/// A compiled policy: immutable, shared between tasks and threads.
+/// A compiled policy, or several with their bindings: immutable, shared between tasks and threads.
 #[pyclass(frozen, module = "callgate._core")]
 pub struct CompiledPolicy {
-    pub(crate) policy: Arc<Policy>,
+    pub(crate) guard: Arc<Guard>,
 }
+
+impl CompiledPolicy {
+    fn first(&self) -> Option<&Policy> {
+        self.guard.policies().next()
+    }
+}
+
+/// (binding, policy, mode, rollout)
+type Bindings = Vec<(String, String, &'static str, bool)>;
+
+/// (binding, compiled policy, agents, tenants, labels, rollout)
+type BoundPolicy<'py> =
+    (String, PyRef<'py, CompiledPolicy>, Option<Vec<String>>, Option<Vec<String>>, BTreeMap<String, String>, bool);
 
 #[pymethods]
 impl CompiledPolicy {
-    /// The policy's name.
+    /// The policy's name; of several, all names joined by ` + `.
     #[getter]
-    fn name(&self) -> &str {
-        &self.policy.name
+    fn name(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for policy in self.guard.policies() {
+            if !names.contains(&policy.name.as_str()) {
+                names.push(&policy.name);
+            }
+        }
+        names.join(" + ")
     }
 
-    /// The author's revision.
+    /// The author's revision; of several policies none.
     #[getter]
     fn revision(&self) -> &str {
-        &self.policy.revision
+        self.first().filter(|_| self.guard.is_alone()).map_or("", |policy| &policy.revision)
     }
 
-    /// SHA-256 of the canonical resolved policy and its manifests, 64 hex digits.
+    /// SHA-256 of the canonical resolved policy and its manifests, of the exceptions and bindings too where there are
+    /// some: 64 hex digits.
     #[getter]
     fn digest(&self) -> &str {
-        &self.policy.digest
+        self.guard.digest()
     }
 
-    /// `enforce`, `warn` or `audit`.
+    /// `enforce`, `warn` or `audit`; of several policies the strictest.
     #[getter]
     fn mode(&self) -> &'static str {
-        match self.policy.mode {
-            Mode::Enforce => "enforce",
-            Mode::Warn => "warn",
-            Mode::Audit => "audit",
-        }
+        let modes: Vec<Mode> = self.guard.policies().map(|policy| policy.mode).collect();
+        let strictest = [Mode::Enforce, Mode::Warn, Mode::Audit].into_iter().find(|mode| modes.contains(mode));
+        strictest.unwrap_or(Mode::Enforce).name()
     }
 
-    /// The limits of the plain budgets, None where there is none.
+    /// The limits of the plain budgets that hold for an agent of a task, None where there is none.
+    #[pyo3(signature = (*, agent = "root", tenant = None, labels = None))]
+    fn limits_of(
+        &self,
+        agent: &str,
+        tenant: Option<String>,
+        labels: Option<BTreeMap<String, String>>,
+    ) -> Vec<(&'static str, Option<f64>)> {
+        let about = About { tenant, labels: labels.unwrap_or_default(), ..About::default() };
+        let policy = self.guard.policy(agent, &about);
+        let tightest = |limit: fn(&Budgets) -> Option<f64>| {
+            policy.each().filter_map(|policy| limit(&policy.budgets)).reduce(f64::min)
+        };
+        vec![
+            ("steps", tightest(|it| it.steps)),
+            ("tool_calls", tightest(|it| it.tool_calls)),
+            ("retries", tightest(|it| it.retries)),
+            ("tokens", tightest(|it| it.tokens)),
+            ("cost", tightest(|it| it.cost)),
+        ]
+    }
+
+    /// The same for the first agent of a task without tenant and labels.
     #[getter]
     fn limits(&self) -> Vec<(&'static str, Option<f64>)> {
-        let budgets = &self.policy.budgets;
-        vec![
-            ("steps", budgets.steps),
-            ("tool_calls", budgets.tool_calls),
-            ("retries", budgets.retries),
-            ("tokens", budgets.tokens),
-            ("cost", budgets.cost),
-        ]
+        self.limits_of("root", None, None)
     }
 
     /// Whether the model gets one more turn without tools after a stop.
     #[getter]
     fn final_answer(&self) -> bool {
-        self.policy.final_answer
+        self.guard.policies().all(|policy| policy.final_answer)
     }
 
     /// The names of the declared tools, sorted.
     #[getter]
     fn tools(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.policy.tools.keys().cloned().collect();
+        let mut names: Vec<String> = self.guard.policies().flat_map(|policy| policy.tools.keys().cloned()).collect();
         names.sort();
+        names.dedup();
         names
     }
 
@@ -100,8 +139,8 @@ impl CompiledPolicy {
             Request { tool: tool.into(), arguments: Arc::new(lifted), call_id: None, hints: None, fault: None };
         // the policy's digest as key: the same texts for one policy everywhere, others for any other
         let mut key = [0; 16];
-        key.iter_mut().zip(self.policy.digest.bytes()).for_each(|(to, from)| *to = from);
-        let call = identify_alone(&self.policy, &SymbolKey::new(key), &request);
+        key.iter_mut().zip(self.guard.digest().bytes()).for_each(|(to, from)| *to = from);
+        let call = identify_alone(self.guard.whole(), &SymbolKey::new(key), &request);
         let effect = match call.tool.effect {
             Effect::Read => "read",
             Effect::Write => "write",
@@ -113,8 +152,52 @@ impl CompiledPolicy {
         Ok((format!("{:016x}", call.loose_symbol().0), effect, call.tool.waiting.is_some()))
     }
 
+    /// The bindings, each (name, policy, mode, rollout), by name; none where one policy applies to everyone.
+    #[getter]
+    fn bindings(&self) -> Bindings {
+        let bindings = self.guard.policies().filter_map(|policy| policy.binding.as_ref());
+        bindings.map(|it| (it.name.to_string(), it.policy.to_string(), it.mode.name(), it.rollout)).collect()
+    }
+
+    /// The exceptions, each with the policy that it is about and when it ends, in seconds since 1970.
+    #[getter]
+    fn exceptions(&self) -> Vec<(String, String, f64)> {
+        let mut found: Vec<(String, String, f64)> = Vec::new();
+        for policy in self.guard.policies() {
+            for exception in &policy.exceptions {
+                if !found.iter().any(|(name, ..)| **name == *exception.name) {
+                    found.push((exception.name.to_string(), policy.name.clone(), exception.expires));
+                }
+            }
+        }
+        found
+    }
+
+    /// The same policy with what exceptions lift of it.
+    ///
+    /// Args:
+    ///     exceptions: whole GuardException documents that `validate` finds no fault in.
+    ///
+    /// Raises:
+    ///     ValueError: one of them has a fault, or this is not one policy for everyone.
+    #[pyo3(signature = (exceptions))]
+    fn with_exceptions(&self, exceptions: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
+        let policy = self.first().filter(|_| self.guard.is_alone());
+        let policy = policy.ok_or_else(|| PyValueError::new_err("the policies are bound already"))?;
+        let documents = exceptions.iter().map(lift_document).collect::<PyResult<Vec<_>>>()?;
+        let compiled = documents.iter().map(|document| {
+            compile::exception(document).map_err(|faults| {
+                let told = faults.first().map_or_else(String::new, |fault| fault.message.clone());
+                PyValueError::new_err(told)
+            })
+        });
+        let compiled = compiled.collect::<PyResult<Vec<_>>>()?;
+        let policy = policy.clone().with_exceptions(&documents, compiled);
+        Ok(Self { guard: Arc::new(Guard::alone(policy)) })
+    }
+
     fn __repr__(&self) -> String {
-        format!("CompiledPolicy({} {})", self.policy.name, self.policy.digest.get(..12).unwrap_or(""))
+        format!("CompiledPolicy({} {})", self.name(), self.guard.digest().get(..12).unwrap_or(""))
     }
 }
 
@@ -152,5 +235,45 @@ fn compile_policy(
         };
         found.push((place, Fault::new(py, located.fault)?));
     }
-    Ok((policy.map(|policy| CompiledPolicy { policy: Arc::new(policy) }), found))
+    Ok((policy.map(|policy| CompiledPolicy { guard: Arc::new(Guard::alone(policy)) }), found))
+}
+
+/// Seconds since 1970-01-01T00:00:00Z of a day (its end) or a moment in UTC, as documents write them.
+///
+/// Raises:
+///     ValueError: the text is neither.
+///
+/// Example:
+///     >>> from callgate import _core
+///     >>> _core.moment("1970-01-02T00:00:01Z")
+///     86401.0
+#[pyfunction]
+#[pyo3(signature = (text))]
+fn moment(text: &str) -> PyResult<f64> {
+    let seconds = Moment(text.to_owned()).unix_seconds();
+    #[allow(clippy::cast_precision_loss)]
+    let seconds = seconds.map(|seconds| seconds as f64);
+    seconds.ok_or_else(|| PyValueError::new_err(format!("`{text}` is neither a date nor a time in UTC")))
+}
+
+/// Policies with those whom each applies to, as one.
+///
+/// Args:
+///     policies: for each binding its name, the policy compiled with the binding's mode and parameters, the agents and
+///         tenants that it names (None: all), its labels, and whether it is a rollout.
+///
+/// Raises:
+///     ValueError: one of them is bound already.
+#[pyfunction]
+#[pyo3(signature = (policies))]
+fn bind_policies(policies: Vec<BoundPolicy<'_>>) -> PyResult<CompiledPolicy> {
+    let mut bound = Vec::with_capacity(policies.len());
+    for (name, compiled, agents, tenants, labels, rollout) in policies {
+        let policy = compiled.first().filter(|_| compiled.guard.is_alone());
+        let mut policy = policy.ok_or_else(|| PyValueError::new_err("the policies are bound already"))?.clone();
+        let (name, of): (Arc<str>, Arc<str>) = (name.into(), policy.name.as_str().into());
+        policy.binding = Some(Binding { name, policy: of, mode: policy.mode, rollout });
+        bound.push(BoundTo { policy, matching: Match { agents, tenants, labels } });
+    }
+    Ok(CompiledPolicy { guard: Arc::new(Guard::of(bound)) })
 }

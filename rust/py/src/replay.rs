@@ -1,8 +1,10 @@
 //! Replays for Python: lines of a trace in, rows and counts out, the GIL released meanwhile.
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use callgate_core::replay::Replay as CoreReplay;
 use callgate_core::trace::Record;
+use callgate_core::About;
 use callgate_value::write_json;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -31,11 +33,20 @@ impl Replay {
 #[pymethods]
 impl Replay {
     /// A replay that keeps at most `most_open` tasks open at once. `rows`: whether what was decided of each call is kept for
-    /// `take_rows` and `take_lines`; without it there are only the counts.
+    /// `take_rows` and `take_lines`; without it there are only the counts. `tenant`, `labels` and `began` (when a task's clock
+    /// stood at 0, in seconds since 1970) are of tasks whose first record says nothing else.
     #[new]
-    #[pyo3(signature = (policy, *, most_open = 1024, rows = true))]
-    fn new(policy: &CompiledPolicy, most_open: usize, rows: bool) -> Self {
-        Self { replay: Mutex::new(CoreReplay::new(Arc::clone(&policy.policy), most_open, rows)) }
+    #[pyo3(signature = (policy, *, most_open = 1024, rows = true, tenant = None, labels = None, began = None))]
+    fn new(
+        policy: &CompiledPolicy,
+        most_open: usize,
+        rows: bool,
+        tenant: Option<String>,
+        labels: Option<BTreeMap<String, String>>,
+        began: Option<f64>,
+    ) -> Self {
+        let about = About { tenant, labels: labels.unwrap_or_default(), began, ..About::default() };
+        Self { replay: Mutex::new(CoreReplay::new(Arc::clone(&policy.guard), about, most_open, rows)) }
     }
 
     /// Feeds whole lines; the faults of those that were skipped, as (position of the line in `lines` from 0, why).
@@ -90,7 +101,8 @@ impl Replay {
     }
 
     /// Counts so far: sessions, calls, events, saved, noted_sessions, touched_sessions, stopped_sessions, and `by_reason`:
-    /// a list of (kind, reason, count), kind one of note, reuse, ask, refuse, stop.
+    /// a list of (kind, reason, count), kind one of note, reuse, ask, refuse, stop; and `lifted`: a list of (exception,
+    /// reason, count), of the tasks that are closed.
     #[getter]
     fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let totals = py.detach(|| Ok::<_, PyErr>(self.lock()?.totals().clone()))?;
@@ -104,6 +116,8 @@ impl Replay {
         dict.set_item("stopped_sessions", totals.stopped_sessions)?;
         let by_reason = totals.by_reason.into_iter().map(|((kind, reason), count)| (kind, reason, count));
         dict.set_item("by_reason", by_reason.collect::<Vec<_>>())?;
+        let lifted = totals.lifted.into_iter().map(|((exception, reason), count)| (exception, reason, count));
+        dict.set_item("lifted", lifted.collect::<Vec<_>>())?;
         Ok(dict)
     }
 }

@@ -1,8 +1,10 @@
 //! A task's state behind a lock. The lock is taken with the GIL held and never across a detach; nothing of Python's
 //! runs while it is held, so no thread can wait for it and hold what its owner needs.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use callgate_core::guard::Guard;
+use callgate_core::policy::Policy;
 use callgate_core::{About, Event, Outcome, Reported, Request, SnapshotError as CoreSnapshotError, Task as CoreTask};
 use callgate_value::{Map, Value};
 use pyo3::create_exception;
@@ -27,8 +29,42 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// The state of a task. Thread-safe; times are seconds on the host's clock.
 #[pyclass(frozen, module = "callgate._core")]
 pub struct TaskState {
-    policy: Arc<callgate_core::policy::Policy>,
-    state: Mutex<CoreTask>,
+    guard: Arc<Guard>,
+    state: Mutex<State>,
+}
+
+/// The task, and by agent what it is judged by.
+struct State {
+    task: CoreTask,
+    policies: HashMap<String, Arc<Policy>>,
+}
+
+impl State {
+    fn new(task: CoreTask) -> Self {
+        Self { task, policies: HashMap::new() }
+    }
+
+    /// The policy of an agent, and the task.
+    fn of(&mut self, guard: &Guard, agent: &str) -> (Arc<Policy>, &mut CoreTask) {
+        if let Some(policy) = self.policies.get(agent) {
+            return (Arc::clone(policy), &mut self.task);
+        }
+        let policy = guard.policy(agent, self.task.about());
+        if !guard.is_alone() {
+            self.task.judge_by(agent, &policy);
+            self.policies.insert(agent.to_owned(), Arc::clone(&policy));
+        }
+        (policy, &mut self.task)
+    }
+
+    /// The same for a call that is out or was asked about.
+    fn of_call(&mut self, guard: &Guard, call_id: &str) -> (Arc<Policy>, &mut CoreTask) {
+        if guard.is_alone() {
+            return self.of(guard, "");
+        }
+        let agent = self.task.agent_of(call_id).unwrap_or_default().to_owned();
+        self.of(guard, &agent)
+    }
 }
 
 /// (type, status, message)
@@ -71,7 +107,7 @@ fn request(
 }
 
 impl TaskState {
-    fn lock(&self) -> PyResult<MutexGuard<'_, CoreTask>> {
+    fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
         self.state.lock().map_err(|_| PyRuntimeError::new_err("an earlier call left the task's state in doubt"))
     }
 }
@@ -92,9 +128,10 @@ fn unreadable(error: &CoreSnapshotError) -> PyErr {
 
 #[pymethods]
 impl TaskState {
-    /// A new task; `key` is 16 random bytes, `context` a dict with text keys.
+    /// A new task; `key` is 16 random bytes, `context` a dict with text keys, `began` when the task's clock stands at 0, in
+    /// seconds since 1970.
     #[new]
-    #[pyo3(signature = (policy, task_id, key, now, *, context = None, trace_id = None, conversation_id = None, tenant = None, labels = None))]
+    #[pyo3(signature = (policy, task_id, key, now, *, context = None, trace_id = None, conversation_id = None, tenant = None, labels = None, began = None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         policy: &CompiledPolicy,
@@ -106,28 +143,32 @@ impl TaskState {
         conversation_id: Option<String>,
         tenant: Option<String>,
         labels: Option<BTreeMap<String, String>>,
+        began: Option<f64>,
     ) -> PyResult<Self> {
         let context = context.map(|it| lift_arguments(it).map_err(|fault| fault.into_error(it.py(), "context")));
         let context = context.transpose()?.unwrap_or(Value::Map(Map::default()));
-        let about = About { context, trace_id, conversation_id, tenant, labels: labels.unwrap_or_default() };
-        let policy = Arc::clone(&policy.policy);
-        let state = Mutex::new(CoreTask::new(&policy, task_id, key, now).with(about));
-        Ok(Self { policy, state })
+        let about = About { context, trace_id, conversation_id, tenant, labels: labels.unwrap_or_default(), began };
+        let guard = Arc::clone(&policy.guard);
+        let task = CoreTask::new(&guard.policy("", &about), task_id, key, now).with(about);
+        Ok(Self { guard, state: Mutex::new(State::new(task)) })
     }
 
     /// The task of a snapshot, in its next generation.
     #[staticmethod]
     #[pyo3(signature = (policy, snapshot, *, any_policy = false))]
     fn resume(policy: &CompiledPolicy, snapshot: &str, any_policy: bool) -> PyResult<Self> {
-        let policy = Arc::clone(&policy.policy);
-        let task = CoreTask::resume(&policy, snapshot, any_policy).map_err(|error| unreadable(&error))?;
-        Ok(Self { policy, state: Mutex::new(task) })
+        let guard = Arc::clone(&policy.guard);
+        let any = guard.policy("", &About::default());
+        let task = CoreTask::resume(&any, snapshot, any_policy).map_err(|error| unreadable(&error))?;
+        Ok(Self { guard, state: Mutex::new(State::new(task)) })
     }
 
     /// The state as JSON text.
     #[pyo3(signature = ())]
     fn snapshot(&self) -> PyResult<String> {
-        self.lock()?.snapshot(&self.policy).map_err(|error| unreadable(&error))
+        let state = self.lock()?;
+        let any = self.guard.policy("", state.task.about());
+        state.task.snapshot(&any).map_err(|error| unreadable(&error))
     }
 
     /// Judges one call.
@@ -142,7 +183,9 @@ impl TaskState {
         now: Option<f64>,
     ) -> PyResult<Verdict> {
         let request = request(tool.0, arguments, call_id.map(|id| id.0), hints);
-        let verdict = self.lock()?.admit(&self.policy, agent, &[request], now).into_iter().next();
+        let mut state = self.lock()?;
+        let (policy, task) = state.of(&self.guard, agent);
+        let verdict = task.admit(&policy, agent, &[request], now).into_iter().next();
         let verdict = verdict.ok_or_else(|| PyRuntimeError::new_err("no verdict"))?;
         Ok(Verdict { verdict })
     }
@@ -160,7 +203,9 @@ impl TaskState {
             .into_iter()
             .map(|(tool, args, id, hints)| request(tool.0, &args, id.map(|id| id.0), hints.as_ref()))
             .collect();
-        let verdicts = self.lock()?.admit(&self.policy, agent, &requests, now);
+        let mut state = self.lock()?;
+        let (policy, task) = state.of(&self.guard, agent);
+        let verdicts = task.admit(&policy, agent, &requests, now);
         Ok(verdicts.into_iter().map(|verdict| Verdict { verdict }).collect())
     }
 
@@ -189,34 +234,42 @@ impl TaskState {
             message: message.map(|message| message.0.into()),
         });
         let outcome = Outcome { result: lifted.map(Arc::new), digest: digest.map(Into::into), error, is_error, tokens };
-        let assessment = self.lock()?.observe(&self.policy, call_id, &outcome, now).map_err(unknown)?;
+        let mut state = self.lock()?;
+        let (policy, task) = state.of_call(&self.guard, call_id);
+        let assessment = task.observe(&policy, call_id, &outcome, now).map_err(unknown)?;
         Ok(Assessment { assessment })
     }
 
     /// A call that was allowed never ran.
     #[pyo3(signature = (call_id, now))]
     fn abandon(&self, call_id: &str, now: Option<f64>) -> PyResult<()> {
-        self.lock()?.abandon(&self.policy, call_id, now).map_err(unknown)
+        let mut state = self.lock()?;
+        let (policy, task) = state.of_call(&self.guard, call_id);
+        task.abandon(&policy, call_id, now).map_err(unknown)
     }
 
     /// A person says yes to a call that was asked about.
     #[pyo3(signature = (call_id, now))]
     fn approve(&self, call_id: &str, now: Option<f64>) -> PyResult<Verdict> {
-        let verdict = self.lock()?.approve(&self.policy, call_id, now).map_err(unasked)?;
+        let mut state = self.lock()?;
+        let (policy, task) = state.of_call(&self.guard, call_id);
+        let verdict = task.approve(&policy, call_id, now).map_err(unasked)?;
         Ok(Verdict { verdict })
     }
 
     /// A person says no.
     #[pyo3(signature = (call_id, now))]
     fn deny(&self, call_id: &str, now: Option<f64>) -> PyResult<Vec<Note>> {
-        let notes = self.lock()?.deny(call_id, now).map_err(unasked)?;
+        let notes = self.lock()?.task.deny(call_id, now).map_err(unasked)?;
         Ok(notes.into_iter().map(|note| Note { note }).collect())
     }
 
     /// Opens a round.
     #[pyo3(signature = (agent, now))]
     fn begin_round(&self, agent: &str, now: Option<f64>) -> PyResult<()> {
-        self.lock()?.begin_round(&self.policy, agent, now);
+        let mut state = self.lock()?;
+        let (policy, task) = state.of(&self.guard, agent);
+        task.begin_round(&policy, agent, now);
         Ok(())
     }
 
@@ -225,8 +278,9 @@ impl TaskState {
     fn end_round<'py>(&self, py: Python<'py>, agent: &str) -> PyResult<Bound<'py, PyTuple>> {
         let drained = {
             let mut state = self.lock()?;
-            state.end_round(&self.policy, agent);
-            state.drain_remarks(&self.policy)
+            let (policy, task) = state.of(&self.guard, agent);
+            task.end_round(&policy, agent);
+            task.drain_remarks(&policy)
         };
         notes(py, &drained)
     }
@@ -234,41 +288,49 @@ impl TaskState {
     /// Starts an agent below another one. None, or why not.
     #[pyo3(signature = (parent, child, now))]
     fn spawn(&self, parent: &str, child: &str, now: Option<f64>) -> PyResult<Option<(String, String)>> {
-        let answer = self.lock()?.spawn(&self.policy, parent, child, now);
+        let mut state = self.lock()?;
+        let policy = self.guard.policy(child, state.task.about());
+        let answer = state.task.spawn(&policy, parent, child, now);
         Ok(answer.err().map(|finding| (finding.name(), callgate_core::reply::explain(&finding, child))))
     }
 
     /// Somebody spoke.
     #[pyo3(signature = (agent, by_human, now))]
     fn user_turn(&self, agent: &str, by_human: bool, now: Option<f64>) -> PyResult<()> {
-        self.lock()?.event(&self.policy, agent, Event::UserTurn { by_human }, now);
+        let mut state = self.lock()?;
+        let (policy, task) = state.of(&self.guard, agent);
+        task.event(&policy, agent, Event::UserTurn { by_human }, now);
         Ok(())
     }
 
     /// The conversation was compacted.
     #[pyo3(signature = (agent, now))]
     fn compaction(&self, agent: &str, now: Option<f64>) -> PyResult<()> {
-        self.lock()?.event(&self.policy, agent, Event::Compaction, now);
+        let mut state = self.lock()?;
+        let (policy, task) = state.of(&self.guard, agent);
+        task.event(&policy, agent, Event::Compaction, now);
         Ok(())
     }
 
     /// The model used tokens or money.
     #[pyo3(signature = (agent, tokens, cost, now))]
     fn usage(&self, agent: &str, tokens: f64, cost: f64, now: Option<f64>) -> PyResult<()> {
-        self.lock()?.event(&self.policy, agent, Event::Usage { tokens, cost }, now);
+        let mut state = self.lock()?;
+        let (policy, task) = state.of(&self.guard, agent);
+        task.event(&policy, agent, Event::Usage { tokens, cost }, now);
         Ok(())
     }
 
     /// The task's id.
     #[getter]
     fn id(&self) -> PyResult<String> {
-        Ok(self.lock()?.id().to_owned())
+        Ok(self.lock()?.task.id().to_owned())
     }
 
     /// What the host said about it: `trace_id`, `conversation_id`, `tenant`, `labels`, `context`.
     #[getter]
     fn about<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let about = self.lock()?.about().clone();
+        let about = self.lock()?.task.about().clone();
         let dict = PyDict::new(py);
         dict.set_item("trace_id", about.trace_id)?;
         dict.set_item("conversation_id", about.conversation_id)?;
@@ -278,34 +340,40 @@ impl TaskState {
         Ok(dict)
     }
 
+    /// What exceptions lifted so far: by exception and reason, how often.
+    #[getter]
+    fn lifted(&self) -> PyResult<BTreeMap<String, BTreeMap<String, u64>>> {
+        Ok(self.lock()?.task.lifted().clone())
+    }
+
     /// Tells this task from others of the same id.
     #[getter]
     fn lineage(&self) -> PyResult<String> {
-        Ok(self.lock()?.lineage())
+        Ok(self.lock()?.task.lineage())
     }
 
     /// How often it was resumed.
     #[getter]
     fn generation(&self) -> PyResult<u64> {
-        Ok(self.lock()?.generation())
+        Ok(self.lock()?.task.generation())
     }
 
     /// Why and when it was stopped, if it was.
     #[getter]
     fn stop(&self) -> PyResult<Option<Stop>> {
-        Ok(self.lock()?.stopped().cloned().map(|stop| Stop { stop }))
+        Ok(self.lock()?.task.stopped().cloned().map(|stop| Stop { stop }))
     }
 
     /// (repeat epoch, read version).
     #[getter]
     fn world(&self) -> PyResult<(u64, u64)> {
-        Ok(self.lock()?.world())
+        Ok(self.lock()?.task.world())
     }
 
     /// What was used: steps, tool_calls, retries, tokens, cost.
     #[getter]
     fn spent<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let spent = self.lock()?.spent();
+        let spent = self.lock()?.task.spent();
         let dict = PyDict::new(py);
         for (name, used) in [
             ("steps", spent.steps),
@@ -320,6 +388,6 @@ impl TaskState {
     }
 
     fn __repr__(&self) -> PyResult<String> {
-        Ok(format!("TaskState({})", self.lock()?.id()))
+        Ok(format!("TaskState({})", self.lock()?.task.id()))
     }
 }

@@ -254,6 +254,20 @@ impl Verdict {
         self.verdict.timeout
     }
 
+    /// The bindings of the policies that applied, each (name, policy, mode, rollout); none where one policy applies to
+    /// everyone.
+    #[getter]
+    fn bindings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let bindings = self.verdict.bindings.iter();
+        PyTuple::new(py, bindings.map(|it| (&*it.name, &*it.policy, it.mode.name(), it.rollout)))
+    }
+
+    /// What exceptions lifted of it, each (exception, reason).
+    #[getter]
+    fn lifted<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.verdict.lifted.iter().map(|it| (&*it.exception, it.reason.as_str())))
+    }
+
     /// `stop`: why, and how the task should end.
     #[getter]
     fn stop(&self) -> Option<Stop> {

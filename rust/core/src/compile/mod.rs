@@ -12,12 +12,16 @@ use crate::policy::Policy;
 
 mod budgets;
 mod detectors;
+mod exception;
+mod parameters;
 pub(crate) mod scopes;
 mod spec;
 mod text_results;
 mod tools;
 mod types;
 mod unchecked;
+
+pub use exception::exception;
 
 /// A manifest to compile: the whole document, and the name that the policy calls it by.
 #[derive(Clone, Debug)]

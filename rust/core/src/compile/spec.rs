@@ -6,7 +6,7 @@ use callgate_value::{Map, Value};
 
 use super::detectors::Thresholds;
 use super::scopes::{self, Given, Stand, Variable};
-use super::{at, budgets, shared, text_results, types, ArgumentTypes, Faults, Place, Tools};
+use super::{at, budgets, parameters, shared, text_results, types, ArgumentTypes, Faults, Place, Tools};
 use crate::expression::Expression;
 use crate::model::cel::Cel;
 use crate::model::fallback::EdgeKind;
@@ -65,6 +65,11 @@ pub(crate) fn compile(
             Some(written::Mode::Warn) => Mode::Warn,
             Some(written::Mode::Audit) => Mode::Audit,
         },
+        binding: None,
+        bindings: Arc::default(),
+        combined_of: Vec::new(),
+        is_nobody: false,
+        exceptions: Vec::new(),
         refuse_undeclared: spec.undeclared_tools == Some(Permission::Refuse),
         on_error_allow_reads: match &spec.on_error {
             None => false,
@@ -74,7 +79,9 @@ pub(crate) fn compile(
         final_answer: spec.on_stop != Some(OnStop::End),
         window: thresholds.window,
         cycle: thresholds.general.cycle,
+        stream_cycle: thresholds.general.cycle,
         transfer_cycle: thresholds.general.transfer_cycle,
+        stream_transfer_cycle: thresholds.general.transfer_cycle,
         undeclared: Arc::new(thresholds.general.blind()),
         undeclared_special: thresholds.blind_by_name(|name| tools.contains_key(name)),
         budgets: budgets::compile(spec.budgets.as_ref(), spec.time.as_ref(), faults),
@@ -86,7 +93,7 @@ pub(crate) fn compile(
         on_user_turn: parts(resets.and_then(|it| it.user_turn.as_ref())),
         on_compaction: parts(resets.and_then(|it| it.compaction.as_ref())),
         rules: rules(spec, &tools, arguments, &given, &variable_types, faults),
-        params: params(spec, faults),
+        params: parameters::values(spec, faults),
         constants: constants(spec),
         variables,
         tools,
@@ -113,22 +120,6 @@ pub(crate) fn given(spec: &PolicySpec) -> Given {
     let typed = parameters.map(|(name, schema)| (name, types::of_schema(&schema.0)));
     let params = typed.fold(Object::closed(), |object, (name, ty)| object.required(name, ty)).into();
     Given { params, constants: types::of_value(&constants(spec)) }
-}
-
-/// The values of `params`: what their schemas say by default.
-fn params(spec: &PolicySpec, faults: &mut Faults) -> Value {
-    let mut values = Vec::new();
-    for (name, schema) in spec.parameters.iter().flat_map(|parameters| parameters.iter()) {
-        match schema.0.get("default") {
-            Some(value) => values.push((name.into(), value.clone())),
-            None => {
-                let place = at(&["spec", "parameters", name]);
-                let message = "a parameter that only a binding sets is not supported yet";
-                faults.add(Place::Policy, Fault::key(codes::NOT_YET, place, message).hint("give it a `default`"));
-            }
-        }
-    }
-    Map::new(values).map_or(Value::Null, Value::Map)
 }
 
 /// Edges are not acted upon yet; what is wrong in them is said all the same.

@@ -36,7 +36,7 @@ impl Task {
                 round.firsts.remove(&call.exact.0);
             }
         }
-        let mut decision = self.decide_now(policy, &call, (&id, false), None);
+        let mut decision = self.decide_now(policy, &call, (&id, false), &[]);
         decision.findings.retain(|finding| finding.action != Action::Ask);
         if decision.action == Action::Ask {
             decision.action = Action::Allow;

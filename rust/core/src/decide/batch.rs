@@ -1,6 +1,8 @@
 //! `admit`: may these calls run? A batch is judged as a whole, before any of its calls starts.
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::Funds;
 use crate::call::{Call, Request};
 use crate::identify::identify;
@@ -29,14 +31,10 @@ impl Task {
             .collect();
         self.next_number = self.next_number.saturating_add(calls.len() as u64);
         let ids = self.call_ids(requests);
-        let forced = if policy.budgets.all_or_nothing && calls.len() > 1 && policy.mode == Mode::Enforce {
-            self.over_budget(policy, session, calls.iter().zip(&ids))
-        } else {
-            None
-        };
+        let forced = if calls.len() > 1 { self.over_budget(policy, session, &calls, &ids) } else { Vec::new() };
         let mut verdicts = Vec::with_capacity(calls.len());
         for (call, (id, is_bad)) in calls.into_iter().zip(ids) {
-            let decision = self.decide_now(policy, &call, (&id, is_bad), forced.as_ref());
+            let decision = self.decide_now(policy, &call, (&id, is_bad), &forced);
             verdicts.push(self.commit(policy, call, id, decision));
         }
         let mut earlier = std::mem::take(&mut self.remarks);
@@ -73,31 +71,41 @@ impl Task {
         ids
     }
 
-    /// `all_or_nothing`: the budget finding of the first call of the batch that does not fit, if one does not.
-    fn over_budget<'c>(
+    /// `all_or_nothing`: for each policy that applies the budget finding of the first call of the batch that does not fit,
+    /// if one does not.
+    fn over_budget(
         &self,
         policy: &Policy,
         session: usize,
-        calls: impl Iterator<Item = (&'c Arc<Call>, &'c (Arc<str>, bool))>,
-    ) -> Option<Finding> {
-        let mut pool = self.pool.clone();
-        let mut share = self.sessions.get(session)?.share.clone();
-        let mut firsts: Vec<u64> = Vec::new();
-        for (call, (_, is_bad)) in calls {
+        calls: &[Arc<Call>],
+        ids: &[(Arc<str>, bool)],
+    ) -> Vec<Option<Finding>> {
+        let is_whole = |policy: &Policy| policy.budgets.all_or_nothing && policy.mode == Mode::Enforce;
+        let mut forced: Vec<Option<Finding>> = policy.each().map(|_| None).collect();
+        let Some(share) = self.sessions.get(session).map(|session| &session.share) else { return forced };
+        if !policy.each().any(is_whole) {
+            return forced;
+        }
+        let (mut pool, mut share) = (self.pool.clone(), share.clone());
+        let mut firsts: FxHashSet<u64> = FxHashSet::default();
+        for (call, (_, is_bad)) in calls.iter().zip(ids) {
             // a call with a bad id sinks no batch
-            if *is_bad || firsts.contains(&call.exact.0) {
+            if *is_bad || !firsts.insert(call.exact.0) {
                 continue;
             }
-            firsts.push(call.exact.0);
-            let decision = self.decide(policy, call, ("", false), Funds { pool: &pool, share: &share }, None);
-            if let Some(finding) = decision.findings.into_iter().find(|finding| is_budget(finding.reason)) {
-                return Some(finding);
+            let funds = Funds { pool: &pool, share: &share };
+            for (policy, forced) in
+                policy.each().zip(&mut forced).filter(|(policy, forced)| is_whole(policy) && forced.is_none())
+            {
+                let findings = self.decide_under(policy, call, ("", false), funds, None).findings;
+                *forced = findings.into_iter().find(|finding| is_budget(finding.reason));
             }
+            let decision = self.decide(policy, call, ("", false), funds, &[]);
             if decision.action == Action::Allow {
                 pool.take_call(&mut share, &call.tool, decision.retry, 1.0);
             }
         }
-        None
+        forced
     }
 }
 

@@ -8,7 +8,7 @@ use crate::policy::{Mode, Policy};
 use crate::reply;
 use crate::round::{Fate, Member};
 use crate::task::{Out, Task};
-use crate::verdict::{Action, ExitDecision, Finding, IncidentKey, Note, Stop, Verdict};
+use crate::verdict::{Action, ExitDecision, Finding, IncidentKey, Stop, Verdict};
 use crate::Reason;
 
 impl Task {
@@ -19,12 +19,8 @@ impl Task {
         call_id: Arc<str>,
         decision: Decision,
     ) -> Verdict {
-        let Decision { findings, action, would, reuse_of, reused, retry, takes_step } = decision;
+        let Decision { findings, action, would, reuse_of, reused, retry, takes_step, mut notes, lifted } = decision;
         let elapsed = self.elapsed(call.session);
-        let mut notes: Vec<Note> = Vec::new();
-        let softened = policy.mode == Mode::Warn && would.is_some();
-        let told = findings.iter().filter(|finding| finding.action == Action::Allow || softened);
-        notes.extend(told.map(|finding| reply::note_of_finding(finding, &call, &call_id)));
         if let Some(error) = &call.form_error {
             notes.push(reply::note_of_error(error, &call_id));
         }
@@ -40,15 +36,21 @@ impl Task {
                 self.pool.take_call(&mut session.share, &call.tool, retry, 1.0);
             }
         }
-        for (reason, used, limit) in self.pool.crossed(&policy.budgets, &call.tool, elapsed) {
-            notes.push(reply::note_of_share(reason, used, limit, &call_id));
+        for each in policy.each() {
+            let crossed = self.pool.crossed(each, &call.tool, elapsed);
+            let told = crossed.into_iter().filter(|_| each.mode != Mode::Audit);
+            notes.extend(told.map(|(reason, used, limit)| reply::note_of_share(reason, used, limit, &call_id)));
         }
+        self.tally(&lifted);
         if policy.mode == Mode::Audit {
             notes.clear();
         }
         let stop = self.stop_of(&findings, action, &call_id);
         let fate = self.enter(policy, &call, &call_id, action, &findings, retry);
-        self.join_round(&call, &call_id, fate, &findings, would.unwrap_or(action));
+        // the ladder climbs by what holds; where nothing is enforced, by what would have happened
+        let enforced = policy.mode == Mode::Enforce;
+        let judged = if enforced { action } else { would.unwrap_or(action) };
+        self.join_round(&call, &call_id, fate, &findings, (judged, enforced));
         Verdict {
             symbol: call.exact,
             tool: Arc::clone(&call.tool.name),
@@ -62,6 +64,8 @@ impl Task {
             reuse_of,
             reused: reused.filter(|_| action == Action::Reuse),
             stop,
+            bindings: Arc::clone(&policy.bindings),
+            lifted,
         }
     }
 
@@ -69,7 +73,7 @@ impl Task {
         if action != Action::Stop || self.stop.is_some() {
             return self.stop.clone().filter(|_| action == Action::Stop);
         }
-        let finding = findings.iter().find(|finding| finding.action == Action::Stop)?;
+        let finding = findings.iter().find(|finding| finding.holds && finding.action == Action::Stop)?;
         let stop = Stop {
             reason: finding.reason,
             rule: finding.rule.as_deref().map(str::to_owned),
@@ -97,7 +101,7 @@ impl Task {
             self.asked.insert(Arc::clone(call_id), Arc::clone(call));
         }
         if action != Action::Allow {
-            let undeclared = !call.tool.declared && policy.refuse_undeclared;
+            let undeclared = policy.each().any(|policy| policy.refuses_undeclared(&call.tool.name));
             if undeclared && findings.iter().any(|finding| finding.reason == Reason::UnknownTool) {
                 session.detectors.unknown_tool.refused(call, now);
             }
@@ -108,7 +112,7 @@ impl Task {
                 attempts.retries = attempts.retries.saturating_add(1);
             }
         }
-        self.dispatch(call, now);
+        self.dispatch(policy, call, now);
         let first = self.seen.insert(call.loose);
         let round = self.sessions.get(call.session).and_then(|it| it.round.as_ref()).map_or(0, |round| round.number);
         let out = Out { call: Arc::clone(call), round, first, retry, read_version: self.read_version, approved: false };
@@ -116,32 +120,51 @@ impl Task {
         Fate::Out
     }
 
-    /// Tells the detectors that a call is on its way.
-    pub(crate) fn dispatch(&mut self, call: &Call, now: f64) {
+    /// Tells the detectors that a call is on its way, for each policy that applies: a cool-down of any of them may have let
+    /// it through.
+    pub(crate) fn dispatch(&mut self, policy: &Policy, call: &Call, now: f64) {
         let uncovered = call.asked.as_ref().is_some_and(|asked| self.known.is_uncovered(asked));
-        let dispatch = Dispatch { call, now, uncovered };
+        for policy in policy.each() {
+            let thresholds = if policy.binding.is_none() { None } else { Some(policy.thresholds(&call.tool)) };
+            let thresholds = thresholds.as_deref().unwrap_or(&call.tool.detectors);
+            let transfer_cycle = policy.transfer_cycle.as_ref();
+            self.dispatch_under(policy, call, Dispatch { call, now, uncovered, thresholds, transfer_cycle });
+        }
+        self.stir(call);
+    }
+
+    fn dispatch_under(&mut self, policy: &Policy, call: &Call, dispatch: Dispatch<'_>) {
         let Some(session) = self.sessions.get_mut(call.session) else { return };
         for detector in session.detectors.all_mut() {
             detector.dispatched(dispatch);
         }
         session.detectors.frequency.dispatched(dispatch, &session.detectors.window);
-        if let Some(cycle) = &mut session.detectors.cycle {
-            cycle.dispatched(call.loose, now, call);
-        }
-        if let Some(merged) = &mut self.merged {
-            merged.dispatched(call.member(), now, call);
+        if let Some(by) = &policy.cycle {
+            if let Some(cycle) = &mut session.detectors.cycle {
+                cycle.dispatched(call.loose, dispatch.now, call, by);
+            }
+            if let Some(merged) = &mut self.merged {
+                merged.dispatched(call.member(), dispatch.now, call, by);
+            }
         }
         self.denied.dispatched(dispatch);
         self.states.dispatched(dispatch);
         self.transfers.dispatched(dispatch);
-        self.stir(call);
     }
 
-    fn join_round(&mut self, call: &Arc<Call>, call_id: &Arc<str>, fate: Fate, findings: &[Finding], judged: Action) {
+    fn join_round(
+        &mut self,
+        call: &Arc<Call>,
+        call_id: &Arc<str>,
+        fate: Fate,
+        findings: &[Finding],
+        (judged, enforced): (Action, bool),
+    ) {
         let mut incidents: Vec<IncidentKey> = Vec::new();
         let counts = !findings.iter().any(|finding| finding.reason == Reason::Stopped);
         if judged > Action::Allow && counts {
-            for incident in findings.iter().flat_map(|finding| &finding.incidents) {
+            let holding = findings.iter().filter(|finding| finding.holds || !enforced);
+            for incident in holding.flat_map(|finding| &finding.incidents) {
                 if !incidents.contains(incident) {
                     incidents.push(incident.clone());
                 }
@@ -168,9 +191,7 @@ impl Task {
     }
 }
 
+/// The tool's own, else the shortest of what the policies give every tool.
 fn timeout(policy: &Policy, call: &Call) -> Option<f64> {
-    match (call.tool.timeout, policy.budgets.tool_time) {
-        (Some(own), _) => Some(own),
-        (None, general) => general,
-    }
+    call.tool.timeout.or_else(|| policy.each().filter_map(|policy| policy.budgets.tool_time).reduce(f64::min))
 }

@@ -1,11 +1,14 @@
 //! What tools, denials, effects and detectors have against a call.
-use callgate_value::Value;
+use std::sync::Arc;
+
+use callgate_value::{Map, Value};
 
 use crate::call::Call;
+use crate::detect::cycle::CycleStream;
 use crate::detect::{diversity, Before, Detector};
-use crate::policy::Policy;
-use crate::task::Task;
-use crate::verdict::{Finding, IncidentKey};
+use crate::policy::{Detectors, Policy};
+use crate::task::{Session, Task};
+use crate::verdict::{Finding, IncidentKey, Lifted};
 use crate::Reason;
 
 impl Task {
@@ -14,8 +17,15 @@ impl Task {
         let Some(session) = self.sessions.get(call.session) else { return };
         let detectors = &session.detectors;
         let uncovered = call.asked.as_ref().is_some_and(|asked| self.known.is_uncovered(asked));
-        let before = Before { call, now: self.now, window: &detectors.window, uncovered };
-        if !call.tool.declared && policy.refuse_undeclared {
+        // without a binding the tool has the policy's own thresholds
+        let thresholds = policy.binding.as_ref().map(|_| policy.thresholds(&call.tool));
+        let thresholds = thresholds.as_deref().unwrap_or(&call.tool.detectors);
+        let transfer_cycle = policy.transfer_cycle.as_ref();
+        let before = Before { call, now: self.now, window: &detectors.window, uncovered, thresholds, transfer_cycle };
+        if policy.is_nobody {
+            findings.push(self.unbound(session));
+        }
+        if policy.refuses_undeclared(&call.tool.name) {
             let near = nearest(policy, &call.tool.name);
             let evidence = near.into_iter().map(|name| ("nearest", Value::from(name.as_str()))).collect();
             let incident = IncidentKey::Tool { session: call.session, tool: call.tool_symbol };
@@ -42,19 +52,49 @@ impl Task {
         findings.extend(self.effects.findings(&before).into_iter().flatten());
         findings.extend(self.states.before(&before));
         findings.extend(self.transfers.findings(&before).into_iter().flatten());
-        findings.extend(self.cycle_finding(call));
+        findings.extend(self.cycle_finding(policy, call, thresholds));
     }
 
     /// The session's cycle and the merged one where it spans agents: one finding, in the incidents of both.
-    fn cycle_finding(&self, call: &Call) -> Option<Finding> {
-        call.tool.detectors.cycle.as_ref()?;
+    fn cycle_finding(&self, policy: &Policy, call: &Call, thresholds: &Detectors) -> Option<Finding> {
+        let by = policy.cycle.as_ref().filter(|_| thresholds.cycle.is_some())?;
         let own = self.sessions.get(call.session)?.detectors.cycle.as_ref();
-        let own = own.filter(|cycle| cycle.refuses(call.loose, self.now));
-        let merged = self.merged.as_ref().filter(|cycle| cycle.refuses(call.member(), self.now) && cycle.is_shared());
-        let mut finding = Finding::refuse(Reason::Cycle, own.or(merged)?.evidence());
-        finding.incidents.extend(own.map(|cycle| IncidentKey::of_cycle(Some(call.session), cycle.members())));
-        finding.incidents.extend(merged.map(|cycle| IncidentKey::of_cycle(None, cycle.members())));
+        let own = own.and_then(|cycle| Some((cycle, cycle.refuses(call.loose, self.now, by)?)));
+        let merged = self.merged.as_ref().and_then(|cycle| Some((cycle, cycle.refuses(call.member(), self.now, by)?)));
+        let merged = merged.filter(|(cycle, period)| cycle.is_shared(*period));
+        let (cycle, period) = own.or(merged)?;
+        let mut finding = Finding::refuse(Reason::Cycle, cycle.evidence(period, by.laps));
+        let incident =
+            |session, (cycle, period): (&CycleStream, usize)| IncidentKey::of_cycle(session, cycle.members(period));
+        finding.incidents.extend(own.map(|own| incident(Some(call.session), own)));
+        finding.incidents.extend(merged.map(|merged| incident(None, merged)));
         Some(finding)
+    }
+
+    /// No binding names this agent, tenant and labels.
+    fn unbound(&self, session: &Session) -> Finding {
+        let labels = self.about.labels.iter().map(|(name, value)| (name.as_str().into(), Value::from(value.as_str())));
+        let evidence = vec![
+            ("agent", Value::from(session.agent.as_str())),
+            ("tenant", self.about.tenant.as_deref().map_or(Value::Null, Value::from)),
+            ("labels", Map::new(labels.collect()).map_or(Value::Null, Value::Map)),
+        ];
+        Finding::refuse(Reason::Unbound, evidence)
+    }
+
+    /// Takes out what exceptions lift, and tells what that was.
+    pub(super) fn lift(&self, policy: &Policy, call: &Call, agent: &str, findings: &mut Vec<Finding>) -> Vec<Lifted> {
+        if policy.exceptions.is_empty() || findings.is_empty() {
+            return Vec::new();
+        }
+        let lifts = policy.lifts(&call.tool.name, agent, &self.about, self.moment());
+        let mut lifted = Vec::new();
+        findings.retain(|finding| {
+            let lift = lifts.iter().find(|lift| lift.is_of(finding.reason, finding.rule.as_deref()));
+            lifted.extend(lift.map(|lift| Lifted { exception: Arc::clone(&lift.exception), reason: finding.name() }));
+            lift.is_none()
+        });
+        lifted
     }
 }
 

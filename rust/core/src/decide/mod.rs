@@ -5,6 +5,7 @@ mod commit;
 mod findings;
 mod ladder;
 mod rules;
+mod strictest;
 
 use std::sync::Arc;
 
@@ -13,8 +14,9 @@ use callgate_value::Value;
 use crate::budget::{Need, Pool, Share};
 use crate::call::Call;
 use crate::policy::{Mode, Policy};
+use crate::reply;
 use crate::task::Task;
-use crate::verdict::{Action, Finding};
+use crate::verdict::{Action, Finding, Lifted, Note};
 use crate::Reason;
 
 /// What is decided of one call, before anything is changed.
@@ -26,6 +28,8 @@ struct Decision {
     reused: Option<(Arc<Value>, f64)>,
     retry: bool,
     takes_step: bool,
+    notes: Vec<Note>,
+    lifted: Vec<Lifted>,
 }
 
 /// What budgets are judged by: the task's, or a trial copy of them.
@@ -36,12 +40,30 @@ struct Funds<'a> {
 }
 
 impl Task {
-    fn decide_now(&self, policy: &Policy, call: &Call, id: (&str, bool), forced: Option<&Finding>) -> Decision {
+    fn decide_now(&self, policy: &Policy, call: &Call, id: (&str, bool), forced: &[Option<Finding>]) -> Decision {
         let Some(session) = self.sessions.get(call.session) else { return Decision::nothing() };
         self.decide(policy, call, id, Funds { pool: &self.pool, share: &session.share }, forced)
     }
 
+    /// The strictest of what the policies say that apply. `forced` has a finding for each of them that must be among its.
     fn decide(
+        &self,
+        policy: &Policy,
+        call: &Call,
+        id: (&str, bool),
+        funds: Funds<'_>,
+        forced: &[Option<Finding>],
+    ) -> Decision {
+        let forced = forced.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+        let decisions = policy.each().zip(forced).map(|(policy, forced)| {
+            let decision = self.decide_under(policy, call, id, funds, forced);
+            (policy.mode, decision)
+        });
+        strictest::strictest(decisions).unwrap_or_else(Decision::nothing)
+    }
+
+    /// What one policy says.
+    fn decide_under(
         &self,
         policy: &Policy,
         call: &Call,
@@ -55,7 +77,9 @@ impl Task {
         let may_finish = policy.budgets.reserve_for.iter().any(|name| **name == *call.tool.name);
         let stopped = self.stop.as_ref().filter(|_| !may_finish);
         if let (Some(first), false, None) = (first, bad_id, stopped) {
-            return Decision::coalesced(policy, first, session.attempts.contains_key(&call.loose));
+            let mut decision = Decision::coalesced(policy, first, session.attempts.contains_key(&call.loose));
+            decision.notes = notes(policy, call, call_id, &decision);
+            return decision;
         }
         let mut findings = Vec::new();
         if let Some(stop) = stopped {
@@ -72,12 +96,13 @@ impl Task {
         let over = round.is_some_and(|round| round.step_over);
         let need = Need { step: needs_step || over, retry };
         self.gather(policy, call, &mut findings);
-        funds.pool.check(&policy.budgets, funds.share, &call.tool, need, elapsed, &mut findings);
+        funds.pool.check(policy, funds.share, &call.tool, need, elapsed, &mut findings);
         if let Some(forced) = forced.filter(|forced| !findings.iter().any(|finding| finding.reason == forced.reason)) {
             findings.push(forced.clone());
         }
         self.ask_rules(policy, call, call_id, elapsed, &mut findings);
         findings.sort_by_key(|finding| finding.reason);
+        let lifted = self.lift(policy, call, &session.agent, &mut findings);
         self.climb(policy, &mut findings);
         let reused = self.reuse(policy, call, &findings);
         if reused.is_some() {
@@ -89,7 +114,7 @@ impl Task {
         let softened = policy.mode != Mode::Enforce && strongest > Action::Allow && !bad_id;
         let holds_no_step =
             |finding: &Finding| matches!(finding.reason, Reason::Stopped | Reason::BudgetTime | Reason::BudgetSteps);
-        Decision {
+        let mut decision = Decision {
             takes_step: needs_step && (softened || !findings.iter().any(holds_no_step)),
             action: if softened { Action::Allow } else { strongest },
             would: softened.then_some(strongest),
@@ -97,15 +122,40 @@ impl Task {
             reuse_of: None,
             reused,
             retry,
-        }
+            notes: Vec::new(),
+            lifted,
+        };
+        decision.notes = notes(policy, call, call_id, &decision);
+        decision
     }
+}
+
+/// What the model should read beside a result: what is only noted, and in mode `warn` everything.
+fn notes(policy: &Policy, call: &Call, call_id: &str, decision: &Decision) -> Vec<Note> {
+    if policy.mode == Mode::Audit || decision.findings.is_empty() {
+        return Vec::new();
+    }
+    let softened = policy.mode == Mode::Warn && decision.would.is_some();
+    let told = decision.findings.iter().filter(|finding| finding.action == Action::Allow || softened);
+    let call_id: Arc<str> = call_id.into();
+    told.map(|finding| reply::note_of_finding(finding, call, &call_id)).collect()
 }
 
 impl Decision {
     fn nothing() -> Self {
         let findings = vec![Finding::refuse(Reason::BadCallId, Vec::new())];
-        let (would, reuse_of, reused) = (None, None, None);
-        Self { findings, action: Action::Refuse, would, reuse_of, reused, retry: false, takes_step: false }
+        let (would, reuse_of, reused, notes, lifted) = (None, None, None, Vec::new(), Vec::new());
+        Self {
+            findings,
+            action: Action::Refuse,
+            would,
+            reuse_of,
+            reused,
+            retry: false,
+            takes_step: false,
+            notes,
+            lifted,
+        }
     }
 
     /// The same call stands earlier in the round: its answer serves this one too.
@@ -121,6 +171,8 @@ impl Decision {
             reused: None,
             retry: retry && softened,
             takes_step: false,
+            notes: Vec::new(),
+            lifted: Vec::new(),
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Consecutive {
 impl Detector for Consecutive {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
-        let rungs = call.tool.detectors.consecutive.as_ref()?;
+        let rungs = before.thresholds.consecutive.as_ref()?;
         let refused = self.call == call.loose && self.tally.refuses(rungs, before.now);
         refused.then(|| {
             let incident = IncidentKey::Call { session: call.session, call: call.loose };
@@ -26,8 +26,8 @@ impl Detector for Consecutive {
         })
     }
 
-    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
-        if let (true, Some(rungs)) = (self.call == call.loose, &call.tool.detectors.consecutive) {
+    fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {
+        if let (true, Some(rungs)) = (self.call == call.loose, &judged_by.consecutive) {
             self.tally.dispatched(rungs, now, call);
         }
     }
@@ -49,9 +49,7 @@ impl Detector for Consecutive {
             self.call = seen.call.loose;
             self.tally.restart(1, seen.at);
         }
-        if let Some(rungs) = &seen.call.tool.detectors.consecutive {
-            remarks.count(Reason::Consecutive, seen, rungs, self.tally.count);
-        }
+        remarks.count(Reason::Consecutive, seen, |by| by.consecutive.as_ref(), self.tally.count);
     }
 
     fn waited(&mut self) {

@@ -12,9 +12,8 @@ use crate::verdict::Evidence;
 /// a cycle when at most `mismatches` of the last (laps − 1)·p comparisons failed. One step costs one comparison a lag.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct CycleStream {
-    max_period: usize,
-    laps: u64,
-    mismatches: usize,
+    /// What the period is kept for; other thresholds are looked up when asked.
+    by: Cycle,
     /// The last `max_period` symbols, each with its member and its agent, newest last.
     recent: VecDeque<(u64, u64, u64)>,
     /// Position of the newest symbol; the first one has 1.
@@ -23,7 +22,6 @@ pub(crate) struct CycleStream {
     failed: Vec<u64>,
     /// The smallest period that goes round now.
     period: Option<usize>,
-    cool_down: Option<f64>,
     /// When the last symbol came.
     last: f64,
     /// The call that the cool-down let through and that is still out.
@@ -35,14 +33,11 @@ impl CycleStream {
     pub(crate) fn new(thresholds: &Cycle) -> Self {
         let kept = thresholds.mismatches.saturating_add(1);
         Self {
-            max_period: thresholds.max_period,
-            laps: thresholds.laps,
-            mismatches: thresholds.mismatches,
+            by: *thresholds,
             recent: VecDeque::new(),
             position: 0,
             failed: vec![0; thresholds.max_period.saturating_mul(kept)],
             period: None,
-            cool_down: thresholds.cool_down,
             last: 0.0,
             out: None,
         }
@@ -55,12 +50,12 @@ impl CycleStream {
         // a symbol for the unknown that no other position has; what it is compared with is a keyed hash
         let known = symbol.is_some();
         let symbol = symbol.unwrap_or(self.position);
-        self.period = if self.mismatches == 0 && self.laps > 1 {
+        self.period = if self.by.mismatches == 0 && self.by.laps > 1 {
             self.compare(symbol, known)
         } else {
             self.compare_noisy(symbol, known)
         };
-        if self.recent.len() >= self.max_period {
+        if self.recent.len() >= self.by.max_period {
             self.recent.pop_front();
         }
         self.recent.push_back((symbol, member, agent));
@@ -73,7 +68,7 @@ impl CycleStream {
             if !known || *earlier != symbol {
                 *failed = self.position;
             } else if smallest.is_none() {
-                let needed = self.laps.saturating_sub(1).saturating_mul(lag);
+                let needed = self.by.laps.saturating_sub(1).saturating_mul(lag);
                 let compared = self.position.saturating_sub(lag);
                 if compared >= needed && failed.saturating_add(needed) <= self.position {
                     smallest = usize::try_from(lag).ok();
@@ -85,7 +80,7 @@ impl CycleStream {
 
     /// The same where some comparisons may fail.
     fn compare_noisy(&mut self, symbol: u64, known: bool) -> Option<usize> {
-        let kept = self.mismatches.saturating_add(1);
+        let kept = self.by.mismatches.saturating_add(1);
         let lags = self.recent.iter().rev().zip(self.failed.chunks_exact_mut(kept)).zip(1_u64..);
         let mut smallest = None;
         for (((earlier, ..), failed), lag) in lags {
@@ -96,7 +91,7 @@ impl CycleStream {
                 }
             }
             if smallest.is_none() {
-                let needed = self.laps.saturating_sub(1).saturating_mul(lag);
+                let needed = self.by.laps.saturating_sub(1).saturating_mul(lag);
                 let compared = self.position.saturating_sub(lag);
                 let oldest_allowed = failed.last().copied().unwrap_or(0);
                 if compared >= needed && oldest_allowed.saturating_add(needed) <= self.position {
@@ -107,33 +102,50 @@ impl CycleStream {
         smallest
     }
 
-    /// The smallest period that goes round now.
-    pub(crate) fn period(&self) -> Option<usize> {
-        self.period
+    /// The thresholds that the stream was made for.
+    pub(crate) fn by(&self) -> &Cycle {
+        &self.by
     }
 
-    /// The members of the cycle, without doubles, sorted; empty without one.
-    pub(crate) fn members(&self) -> Vec<u64> {
-        let last = self.recent.iter().rev().take(self.period.unwrap_or(0));
+    /// The smallest period that goes round now, by the thresholds of one policy.
+    pub(crate) fn period_by(&self, by: &Cycle) -> Option<usize> {
+        if (by.max_period, by.laps, by.mismatches) == (self.by.max_period, self.by.laps, self.by.mismatches) {
+            return self.period;
+        }
+        let kept = self.by.mismatches.saturating_add(1);
+        let lags = self.failed.chunks_exact(kept).zip(1_u64..).take(by.max_period.min(self.recent.len()));
+        let found = lags.into_iter().find(|(failed, lag)| {
+            let needed = by.laps.saturating_sub(1).saturating_mul(*lag);
+            let oldest_allowed = failed.get(by.mismatches).copied().unwrap_or(0);
+            self.position.saturating_sub(*lag) >= needed && oldest_allowed.saturating_add(needed) <= self.position
+        });
+        found.and_then(|(_, lag)| usize::try_from(lag).ok())
+    }
+
+    /// The members of a cycle of this period, without doubles, sorted.
+    pub(crate) fn members(&self, period: usize) -> Vec<u64> {
+        let last = self.recent.iter().rev().take(period);
         let mut members: Vec<u64> = last.map(|(_, member, _)| *member).collect();
         members.sort_unstable();
         members.dedup();
         members
     }
 
-    /// Whether there is a cycle and this is a member of it.
-    pub(crate) fn names(&self, member: u64) -> bool {
-        self.recent.iter().rev().take(self.period.unwrap_or(0)).any(|(_, have, _)| *have == member)
+    /// Whether this is a member of the cycle of this period.
+    fn names(&self, member: u64, period: usize) -> bool {
+        self.recent.iter().rev().take(period).any(|(_, have, _)| *have == member)
     }
 
-    /// Whether this member is refused now.
-    pub(crate) fn refuses(&self, member: u64, now: f64) -> bool {
-        (self.out.is_some() || !self.is_cool(now)) && self.names(member)
+    /// The period for which this member is refused now, if it is.
+    pub(crate) fn refuses(&self, member: u64, now: f64, by: &Cycle) -> Option<usize> {
+        let holds = self.out.is_some() || !self.is_cool(now, by);
+        self.period_by(by).filter(|period| holds && self.names(member, *period))
     }
 
     /// A call is on its way: if only the cool-down lets it through, no second one may follow.
-    pub(crate) fn dispatched(&mut self, member: u64, now: f64, call: &Call) {
-        if self.out.is_none() && self.is_cool(now) && self.names(member) {
+    pub(crate) fn dispatched(&mut self, member: u64, now: f64, call: &Call, by: &Cycle) {
+        let named = || self.period_by(by).is_some_and(|period| self.names(member, period));
+        if self.out.is_none() && self.is_cool(now, by) && named() {
             self.out = Some(call.number);
         }
     }
@@ -145,13 +157,13 @@ impl CycleStream {
         }
     }
 
-    fn is_cool(&self, now: f64) -> bool {
-        self.cool_down.is_some_and(|pause| now >= self.last + pause)
+    fn is_cool(&self, now: f64, by: &Cycle) -> bool {
+        by.cool_down.is_some_and(|pause| now >= self.last + pause)
     }
 
-    /// Whether the members belong to two agents or more.
-    pub(crate) fn is_shared(&self) -> bool {
-        let mut agents = self.recent.iter().rev().take(self.period.unwrap_or(0)).map(|(.., agent)| *agent);
+    /// Whether the members of a cycle of this period belong to two agents or more.
+    pub(crate) fn is_shared(&self, period: usize) -> bool {
+        let mut agents = self.recent.iter().rev().take(period).map(|(.., agent)| *agent);
         let first = agents.next();
         agents.any(|agent| Some(agent) != first)
     }
@@ -163,12 +175,12 @@ impl CycleStream {
         self.period = None;
     }
 
-    pub(crate) fn evidence(&self) -> Evidence {
+    pub(crate) fn evidence(&self, period: usize, laps: u64) -> Evidence {
         let number = |count: usize| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
         vec![
-            ("period", number(self.period.unwrap_or(0))),
-            ("laps", Value::Int(i64::try_from(self.laps).unwrap_or(i64::MAX))),
-            ("members", number(self.members().len())),
+            ("period", number(period)),
+            ("laps", Value::Int(i64::try_from(laps).unwrap_or(i64::MAX))),
+            ("members", number(self.members(period).len())),
         ]
     }
 }
@@ -182,7 +194,7 @@ mod tests {
         for symbol in symbols {
             stream.push(Some(*symbol), *symbol, 0, 0.0);
         }
-        stream.period()
+        stream.period
     }
 
     #[test]
@@ -217,7 +229,7 @@ mod tests {
         for _ in 0..10 {
             stream.push(None, 1, 0, 0.0);
         }
-        assert_eq!(stream.period(), None);
+        assert_eq!(stream.period, None);
     }
 
     #[test]
@@ -226,7 +238,7 @@ mod tests {
         for symbol in [5, 1, 2, 1, 2, 1, 2] {
             stream.push(Some(symbol), symbol, 0, 0.0);
         }
-        assert_eq!(stream.members(), vec![1, 2]);
-        assert!(stream.names(1) && stream.names(2) && !stream.names(5));
+        assert_eq!(stream.members(2), vec![1, 2]);
+        assert!(stream.names(1, 2) && stream.names(2, 2) && !stream.names(5, 2));
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Denied {
 impl Detector for Denied {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
-        let rungs = call.tool.detectors.denied.as_ref()?;
+        let rungs = before.thresholds.denied.as_ref()?;
         let tally = self.calls.get(&call.loose)?;
         tally.refuses(rungs, before.now).then(|| {
             let incident = IncidentKey::TaskCall { call: call.loose };
@@ -26,8 +26,8 @@ impl Detector for Denied {
         })
     }
 
-    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
-        if let (Some(tally), Some(rungs)) = (self.calls.get_mut(&call.loose), &call.tool.detectors.denied) {
+    fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {
+        if let (Some(tally), Some(rungs)) = (self.calls.get_mut(&call.loose), &judged_by.denied) {
             tally.dispatched(rungs, now, call);
         }
     }
@@ -43,9 +43,7 @@ impl Detector for Denied {
             return;
         }
         let count = self.calls.get(&seen.call.loose).map_or(0, |tally| tally.count);
-        if let Some(rungs) = &seen.call.tool.detectors.denied {
-            remarks.count(Reason::Denied, seen, rungs, count);
-        }
+        remarks.count(Reason::Denied, seen, |by| by.denied.as_ref(), count);
     }
 
     fn reset(&mut self, _resets: Resets) {}

@@ -2,7 +2,7 @@
 use callgate_value::Value;
 
 use super::window::Window;
-use super::{Before, Observation, Remarks};
+use super::{Before, Observation, Remarks, Said};
 use crate::policy::Diversity;
 use crate::verdict::{Evidence, Finding, IncidentKey};
 use crate::Reason;
@@ -27,7 +27,7 @@ fn applies<'a>(thresholds: Option<&'a Diversity>, window: &Window) -> Option<&'a
 /// A call that does not stand in the window yet is what would raise the diversity, so it is never refused.
 pub(crate) fn before(before: &Before<'_>) -> Option<Finding> {
     let call = before.call;
-    let thresholds = applies(call.tool.detectors.diversity.as_ref(), before.window)?;
+    let thresholds = applies(before.thresholds.diversity.as_ref(), before.window)?;
     let refused = is_below(thresholds.refuse_below, before.window.share()) && before.window.count(call.exact.0) > 0;
     refused.then(|| {
         let incident = IncidentKey::Call { session: call.session, call: call.loose };
@@ -37,8 +37,11 @@ pub(crate) fn before(before: &Before<'_>) -> Option<Finding> {
 
 /// The window holds the observation already.
 pub(crate) fn after(seen: &Observation, window: &Window, remarks: &mut Remarks) {
-    let Some(thresholds) = applies(seen.call.tool.detectors.diversity.as_ref(), window) else { return };
-    if is_below(thresholds.note_below, window.share()) || is_below(thresholds.entropy_note_below, window.entropy()) {
-        remarks.add(Reason::LowDiversity, seen, evidence(window));
-    }
+    remarks.each(Reason::LowDiversity, seen, |by, _| {
+        let thresholds = applies(by.diversity.as_ref(), window);
+        let noted = thresholds.is_some_and(|it| {
+            is_below(it.note_below, window.share()) || is_below(it.entropy_note_below, window.entropy())
+        });
+        Said::note(noted.then(|| evidence(window)))
+    });
 }

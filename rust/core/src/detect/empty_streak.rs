@@ -19,15 +19,15 @@ pub(crate) struct EmptyStreak {
 impl Detector for EmptyStreak {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
-        let rungs = call.tool.detectors.empty_streak.as_ref().filter(|_| call.is_read())?;
+        let rungs = before.thresholds.empty_streak.as_ref().filter(|_| call.is_read())?;
         let tally = self.streaks.get(&place(call))?;
         tally.refuses(rungs, before.now).then(|| {
             Finding::refuse(Reason::EmptyStreak, counted(tally.count, rungs.refuse_after)).within(incident(call))
         })
     }
 
-    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
-        if let (Some(tally), Some(rungs)) = (self.streaks.get_mut(&place(call)), &call.tool.detectors.empty_streak) {
+    fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {
+        if let (Some(tally), Some(rungs)) = (self.streaks.get_mut(&place(call)), &judged_by.empty_streak) {
             tally.dispatched(rungs, now, call);
         }
     }
@@ -48,9 +48,7 @@ impl Detector for EmptyStreak {
         }
         let tally = self.streaks.entry(place(&seen.call)).or_default();
         tally.add(seen.at);
-        if let Some(rungs) = &seen.call.tool.detectors.empty_streak {
-            remarks.count(Reason::EmptyStreak, seen, rungs, tally.count);
-        }
+        remarks.count(Reason::EmptyStreak, seen, |by| by.empty_streak.as_ref(), tally.count);
     }
 
     fn reset(&mut self, resets: Resets) {

@@ -39,7 +39,7 @@ impl Detector for ExactRepeat {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
         let run = self.runs.get(&call.loose)?;
-        let rungs = rungs(call.tool.detectors.exact_repeat.as_ref()?, call, run);
+        let rungs = rungs(before.thresholds.exact_repeat.as_ref()?, call, run);
         let refused = run.tally.refuses(&rungs, before.now);
         refused.then(|| {
             let incident = IncidentKey::Call { session: call.session, call: call.loose };
@@ -47,8 +47,8 @@ impl Detector for ExactRepeat {
         })
     }
 
-    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
-        if let (Some(run), Some(thresholds)) = (self.runs.get_mut(&call.loose), &call.tool.detectors.exact_repeat) {
+    fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {
+        if let (Some(run), Some(thresholds)) = (self.runs.get_mut(&call.loose), &judged_by.exact_repeat) {
             let rungs = rungs(thresholds, call, run);
             run.tally.dispatched(&rungs, now, call);
         }
@@ -80,9 +80,8 @@ impl Detector for ExactRepeat {
         run.failure = seen.judged.failure;
         run.others = seen.others;
         run.sufficient = seen.judged.grade == Grade::Sufficient;
-        if let Some(thresholds) = &seen.call.tool.detectors.exact_repeat {
-            remarks.count(Reason::ExactRepeat, seen, &thresholds.rungs, run.tally.count);
-        }
+        let count = run.tally.count;
+        remarks.count(Reason::ExactRepeat, seen, |by| by.exact_repeat.as_ref().map(|it| &it.rungs), count);
     }
 
     fn landed(&mut self, write: &Write<'_>) {

@@ -23,7 +23,7 @@ impl Frequency {
     /// What speaks against running the call.
     pub(crate) fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
-        let rungs = call.tool.detectors.frequency.as_ref()?;
+        let rungs = before.thresholds.frequency.as_ref()?;
         rungs.refuse_after?;
         let count = before.window.count(call.exact.0);
         let mut tally = self.last.get(&call.exact.0).cloned().unwrap_or_default();
@@ -35,8 +35,12 @@ impl Frequency {
         })
     }
 
-    pub(crate) fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>, window: &Window) {
-        let Some(rungs) = &call.tool.detectors.frequency else { return };
+    pub(crate) fn dispatched(
+        &mut self,
+        Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>,
+        window: &Window,
+    ) {
+        let Some(rungs) = &judged_by.frequency else { return };
         if let Some(last) = self.last.get_mut(&call.exact.0) {
             last.count = window.count(call.exact.0);
             last.dispatched(rungs, now, call);
@@ -51,14 +55,13 @@ impl Frequency {
 
     /// The window holds the observation already.
     pub(crate) fn after(&mut self, seen: &Observation, window: &Window, remarks: &mut Remarks) {
-        let Some(rungs) = &seen.call.tool.detectors.frequency else { return };
-        if rungs.cool_down.is_some() {
+        if seen.call.tool.detectors.frequency.is_some_and(|rungs| rungs.cool_down.is_some()) {
             if self.last.len() >= MOST_CALLS {
                 self.last.clear();
             }
             self.last.entry(seen.call.exact.0).or_default().restart(0, seen.at);
         }
-        remarks.count(Reason::Frequency, seen, rungs, window.count(seen.call.exact.0));
+        remarks.count(Reason::Frequency, seen, |by| by.frequency.as_ref(), window.count(seen.call.exact.0));
     }
 
     pub(crate) fn clear(&mut self) {

@@ -21,7 +21,7 @@ pub(crate) struct InvalidArguments {
 impl Detector for InvalidArguments {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
-        let rungs = call.tool.detectors.invalid_arguments.as_ref()?;
+        let rungs = before.thresholds.invalid_arguments.as_ref()?;
         let tally = self.calls.get(&call.loose)?;
         tally.refuses(rungs, before.now).then(|| {
             let incident = IncidentKey::Call { session: call.session, call: call.loose };
@@ -29,8 +29,8 @@ impl Detector for InvalidArguments {
         })
     }
 
-    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
-        if let (Some(tally), Some(rungs)) = (self.calls.get_mut(&call.loose), &call.tool.detectors.invalid_arguments) {
+    fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {
+        if let (Some(tally), Some(rungs)) = (self.calls.get_mut(&call.loose), &judged_by.invalid_arguments) {
             tally.dispatched(rungs, now, call);
         }
     }
@@ -55,9 +55,7 @@ impl Detector for InvalidArguments {
         }
         let tally = self.calls.entry(seen.call.loose).or_default();
         tally.add(seen.at);
-        if let Some(rungs) = &seen.call.tool.detectors.invalid_arguments {
-            remarks.count(Reason::InvalidArguments, seen, rungs, tally.count);
-        }
+        remarks.count(Reason::InvalidArguments, seen, |by| by.invalid_arguments.as_ref(), tally.count);
     }
 
     fn reset(&mut self, resets: Resets) {

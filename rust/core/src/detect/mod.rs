@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::call::Call;
 use crate::gain::Gain;
 use crate::outcome::{Judged, Outcome};
-use crate::policy::{Resets, Rungs};
+use crate::policy::{Cycle, Detectors, Resets};
 use crate::verdict::{Evidence, Finding};
-use crate::Reason;
 
 pub(crate) mod consecutive;
 pub(crate) mod cycle;
@@ -22,6 +21,7 @@ pub(crate) mod frequency;
 pub(crate) mod invalid_arguments;
 pub(crate) mod no_gain;
 pub(crate) mod oscillation;
+pub(crate) mod remarks;
 pub(crate) mod repeated_effect;
 pub(crate) mod same_error;
 pub(crate) mod same_result;
@@ -32,6 +32,7 @@ pub(crate) mod transfer;
 pub(crate) mod unknown_tool;
 pub(crate) mod window;
 
+pub(crate) use remarks::{Lift, Remark, Remarks, Said, Under};
 use window::Window;
 
 /// A call before it runs.
@@ -42,6 +43,10 @@ pub(crate) struct Before<'a> {
     pub(crate) window: &'a Window,
     /// Whether its `coverage` range or cursor is new to the task.
     pub(crate) uncovered: bool,
+    /// The thresholds of the policy that is asked, for the call's tool.
+    pub(crate) thresholds: &'a Detectors,
+    /// The same policy's periods and laps of transfers.
+    pub(crate) transfer_cycle: Option<&'a Cycle>,
 }
 
 /// A call that was allowed and is on its way.
@@ -51,6 +56,10 @@ pub(crate) struct Dispatch<'a> {
     pub(crate) now: f64,
     /// Whether its `coverage` range or cursor is new to the task.
     pub(crate) uncovered: bool,
+    /// The thresholds of a policy that applies, for the call's tool.
+    pub(crate) thresholds: &'a Detectors,
+    /// The same policy's periods and laps of transfers.
+    pub(crate) transfer_cycle: Option<&'a Cycle>,
 }
 
 /// A call after it ended, as it is fed to the detectors.
@@ -127,67 +136,7 @@ impl Stake {
     }
 }
 
-/// A note before it has words: words are made once it is known that it is wanted.
-#[derive(Clone, Debug)]
-pub(crate) struct Remark {
-    pub(crate) reason: Reason,
-    /// The author's rule and its words, for [`Reason::Rule`].
-    pub(crate) rule: Option<(Arc<str>, Option<String>)>,
-    pub(crate) call_id: Arc<str>,
-    pub(crate) tool: Arc<str>,
-    pub(crate) evidence: Evidence,
-}
-
-impl Remark {
-    fn of(reason: Reason, seen: &Observation, evidence: Evidence) -> Self {
-        let (call_id, tool) = (Arc::clone(&seen.call_id), Arc::clone(&seen.call.tool.name));
-        Self { reason, rule: None, call_id, tool, evidence }
-    }
-}
-
-/// The notes of a round, and what ends the task.
-#[derive(Debug, Default)]
-pub(crate) struct Remarks {
-    pub(crate) notes: Vec<Remark>,
-    /// The first observation that reached an `exit_after`.
-    pub(crate) exit: Option<Remark>,
-}
-
-impl Remarks {
-    /// What the rungs say of a count after an observation: nothing, a note, or the end.
-    pub(crate) fn count(&mut self, reason: Reason, seen: &Observation, rungs: &Rungs, count: u64) {
-        if rungs.notes(count) {
-            self.add(reason, seen, counted(count, rungs.note_after));
-        }
-        if rungs.exit_after.is_some_and(|after| count >= after) {
-            self.end(reason, seen, counted(count, rungs.exit_after));
-        }
-    }
-
-    /// A rule of the author's fired on an outcome.
-    pub(crate) fn rule(&mut self, seen: &Observation, id: &Arc<str>, words: Option<String>, ends: bool) {
-        let remark = Remark { rule: Some((Arc::clone(id), words)), ..Remark::of(Reason::Rule, seen, Vec::new()) };
-        if ends {
-            self.exit.get_or_insert(remark);
-        } else {
-            self.notes.push(remark);
-        }
-    }
-
-    /// The task has to end.
-    pub(crate) fn end(&mut self, reason: Reason, seen: &Observation, evidence: Evidence) {
-        self.exit.get_or_insert_with(|| Remark::of(reason, seen, evidence));
-    }
-
-    pub(crate) fn add(&mut self, reason: Reason, seen: &Observation, evidence: Evidence) {
-        // one call has one note for one reason, whatever it was counted in
-        if !self.notes.iter().any(|note| note.reason == reason && note.call_id == seen.call_id) {
-            self.notes.push(Remark::of(reason, seen, evidence));
-        }
-    }
-}
-
-/// A detector. Thresholds come with the call; what it counts is its own.
+/// A detector. Thresholds come with the question; what it counts is its own, once for all policies that apply.
 pub(crate) trait Detector {
     /// What speaks against running the call.
     fn before(&self, before: &Before<'_>) -> Option<Finding>;

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::same_result::{incident, place};
 use super::tally::Tally;
-use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
+use super::{counted, Before, Detector, Dispatch, Observation, Remarks, Said};
 use crate::call::Call;
-use crate::policy::Resets;
+use crate::policy::{Detectors, Resets};
 use crate::verdict::Finding;
 use crate::Reason;
 
@@ -19,19 +19,19 @@ pub(crate) struct NoGain {
 impl Detector for NoGain {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
-        let rungs = &call.tool.detectors.no_gain.as_ref().filter(|_| call.is_read() && !before.uncovered)?.rungs;
+        let rungs = &before.thresholds.no_gain.as_ref().filter(|_| call.is_read() && !before.uncovered)?.rungs;
         let tally = self.streaks.get(&place(call))?;
         tally
             .refuses(rungs, before.now)
             .then(|| Finding::refuse(Reason::NoGain, counted(tally.count, rungs.refuse_after)).within(incident(call)))
     }
 
-    fn dispatched(&mut self, Dispatch { call, now, uncovered }: Dispatch<'_>) {
+    fn dispatched(&mut self, Dispatch { call, now, uncovered, thresholds: judged_by, .. }: Dispatch<'_>) {
         // a call that is let through anyway needs no cool-down
         if uncovered {
             return;
         }
-        if let (Some(tally), Some(no_gain)) = (self.streaks.get_mut(&place(call)), &call.tool.detectors.no_gain) {
+        if let (Some(tally), Some(no_gain)) = (self.streaks.get_mut(&place(call)), &judged_by.no_gain) {
             tally.dispatched(&no_gain.rungs, now, call);
         }
     }
@@ -52,9 +52,7 @@ impl Detector for NoGain {
         }
         let tally = self.streaks.entry(place(&seen.call)).or_default();
         tally.add(seen.at);
-        if let Some(no_gain) = &seen.call.tool.detectors.no_gain {
-            remarks.count(Reason::NoGain, seen, &no_gain.rungs, tally.count);
-        }
+        remarks.count(Reason::NoGain, seen, |by| by.no_gain.as_ref().map(|it| &it.rungs), tally.count);
     }
 
     fn reset(&mut self, resets: Resets) {
@@ -78,17 +76,20 @@ impl TaskNoGain {
 
     /// Counts a fed outcome that brought nothing. Enough declared calls end the task.
     pub(crate) fn add(&mut self, seen: &Observation, remarks: &mut Remarks) {
-        let Some(exit_after) = seen.call.tool.detectors.no_gain.and_then(|no_gain| no_gain.exit_after) else {
+        let exit_after = |by: &Detectors| by.no_gain.and_then(|no_gain| no_gain.exit_after);
+        if exit_after(&seen.call.tool.detectors).is_none() {
             return;
-        };
+        }
         self.all = self.all.saturating_add(1);
         if seen.call.tool.declared {
             self.declared = self.declared.saturating_add(1);
         }
-        if self.declared >= exit_after && seen.call.tool.declared {
-            remarks.end(Reason::NoGain, seen, counted(self.declared, Some(exit_after)));
-        } else if self.all >= exit_after {
-            remarks.add(Reason::NoGain, seen, counted(self.all, Some(exit_after)));
-        }
+        remarks.each(Reason::NoGain, seen, |by, _| match exit_after(by) {
+            Some(after) if self.declared >= after && seen.call.tool.declared => {
+                Said { note: None, end: Some(counted(self.declared, Some(after))) }
+            }
+            Some(after) if self.all >= after => Said::note(Some(counted(self.all, Some(after)))),
+            _ => Said::default(),
+        });
     }
 }

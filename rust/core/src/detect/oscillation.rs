@@ -35,15 +35,15 @@ fn differing(one: &[(u64, u64)], other: &[(u64, u64)]) -> (usize, usize) {
 impl Detector for Oscillation {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
-        let rungs = &call.tool.detectors.oscillation.as_ref().filter(|_| call.is_read())?.rungs;
+        let rungs = &before.thresholds.oscillation.as_ref().filter(|_| call.is_read())?.rungs;
         let reads = self.reads.get(&place(call))?;
         reads.tally.refuses(rungs, before.now).then(|| {
             Finding::refuse(Reason::Oscillation, counted(reads.tally.count, rungs.refuse_after)).within(incident(call))
         })
     }
 
-    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
-        if let (Some(reads), Some(thresholds)) = (self.reads.get_mut(&place(call)), &call.tool.detectors.oscillation) {
+    fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {
+        if let (Some(reads), Some(thresholds)) = (self.reads.get_mut(&place(call)), &judged_by.oscillation) {
             reads.tally.dispatched(&thresholds.rungs, now, call);
         }
     }
@@ -71,7 +71,7 @@ impl Detector for Oscillation {
             return;
         }
         reads.tally.add(seen.at);
-        remarks.count(Reason::Oscillation, seen, &thresholds.rungs, reads.tally.count);
+        remarks.count(Reason::Oscillation, seen, |by| by.oscillation.as_ref().map(|it| &it.rungs), reads.tally.count);
     }
 
     fn reset(&mut self, resets: Resets) {

@@ -22,7 +22,7 @@ impl Effects {
     /// What speaks against running the call.
     pub(crate) fn findings(&self, before: &Before<'_>) -> [Option<Finding>; 2] {
         let call = before.call;
-        let duplicate = call.tool.detectors.repeated_effect.and_then(|rungs| {
+        let duplicate = before.thresholds.repeated_effect.and_then(|rungs| {
             let once = call.tool.effect == Effect::External && !call.tool.idempotent;
             let count = self.done.get(&call.exact.0).copied().filter(|count| once && rungs.reached(*count))?;
             let incident = IncidentKey::TaskCall { call: call.loose };
@@ -43,9 +43,8 @@ impl Effects {
 
     /// A success that came to its turn: a note, where a rung says so.
     pub(crate) fn after(&self, seen: &Observation, remarks: &mut Remarks) {
-        let Some(rungs) = &seen.call.tool.detectors.repeated_effect else { return };
         if let Some(count) = self.done.get(&seen.call.exact.0).filter(|_| seen.succeeded()) {
-            remarks.count(Reason::DuplicateEffect, seen, rungs, *count);
+            remarks.count(Reason::DuplicateEffect, seen, |by| by.repeated_effect.as_ref(), *count);
         }
     }
 

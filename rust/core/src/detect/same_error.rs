@@ -27,7 +27,7 @@ struct Failing {
 impl Detector for SameError {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
-        let rungs = call.tool.detectors.same_error.as_ref()?;
+        let rungs = before.thresholds.same_error.as_ref()?;
         let errors = self.tools.get(&call.tool_symbol)?;
         let refusing = errors.values().filter(|error| error.tally.refuses(rungs, before.now));
         let worst = refusing.map(|error| error.tally.count).max()?;
@@ -35,8 +35,8 @@ impl Detector for SameError {
         Some(Finding::refuse(Reason::SameError, counted(worst, rungs.refuse_after)).within(incident))
     }
 
-    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
-        if let (Some(errors), Some(rungs)) = (self.tools.get_mut(&call.tool_symbol), &call.tool.detectors.same_error) {
+    fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {
+        if let (Some(errors), Some(rungs)) = (self.tools.get_mut(&call.tool_symbol), &judged_by.same_error) {
             for error in errors.values_mut() {
                 error.tally.dispatched(rungs, now, call);
             }
@@ -62,9 +62,7 @@ impl Detector for SameError {
         let failing = errors.entry(error).or_default();
         failing.stake = Stake::of(&seen.call);
         failing.tally.add(seen.at);
-        if let Some(rungs) = &seen.call.tool.detectors.same_error {
-            remarks.count(Reason::SameError, seen, rungs, failing.tally.count);
-        }
+        remarks.count(Reason::SameError, seen, |by| by.same_error.as_ref(), failing.tally.count);
     }
 
     fn landed(&mut self, write: &Write<'_>) {

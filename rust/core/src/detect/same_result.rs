@@ -43,7 +43,7 @@ const MOST_CALLS: usize = 1_024;
 impl Detector for SameResult {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
-        let rungs = call.tool.detectors.same_result.as_ref().filter(|_| call.is_read())?;
+        let rungs = before.thresholds.same_result.as_ref().filter(|_| call.is_read())?;
         let run = self.runs.get(&place(call))?;
         let refused = run.tally.refuses(rungs, before.now);
         refused.then(|| {
@@ -51,8 +51,8 @@ impl Detector for SameResult {
         })
     }
 
-    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
-        if let (Some(run), Some(rungs)) = (self.runs.get_mut(&place(call)), &call.tool.detectors.same_result) {
+    fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {
+        if let (Some(run), Some(rungs)) = (self.runs.get_mut(&place(call)), &judged_by.same_result) {
             run.tally.dispatched(rungs, now, call);
         }
     }
@@ -78,9 +78,7 @@ impl Detector for SameResult {
             *run = Run { result, calls: vec![seen.call.loose], tally: Tally::default() };
             run.tally.restart(1, seen.at);
         }
-        if let Some(rungs) = &seen.call.tool.detectors.same_result {
-            remarks.count(Reason::SameResult, seen, rungs, run.tally.count);
-        }
+        remarks.count(Reason::SameResult, seen, |by| by.same_result.as_ref(), run.tally.count);
     }
 
     fn reset(&mut self, resets: Resets) {

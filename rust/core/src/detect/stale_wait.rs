@@ -3,7 +3,7 @@ use callgate_value::Value;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{counted, Before, Detector, Observation, Remarks};
+use super::{counted, Before, Detector, Observation, Remarks, Said};
 use crate::policy::{Resets, Waiting};
 use crate::verdict::{Evidence, Finding, IncidentKey};
 use crate::Reason;
@@ -71,9 +71,8 @@ impl Detector for StaleWait {
             poll.unchanged = 1;
             poll.changed_at = seen.at;
         }
-        if poll.is_stale(waiting) {
-            remarks.add(Reason::StaleWait, seen, poll.evidence(waiting));
-        }
+        remarks
+            .each(Reason::StaleWait, seen, |_, _| Said::note(poll.is_stale(waiting).then(|| poll.evidence(waiting))));
     }
 
     fn reset(&mut self, _resets: Resets) {}

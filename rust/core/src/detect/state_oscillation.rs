@@ -42,7 +42,7 @@ impl StateOscillation {
 impl Detector for StateOscillation {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
-        let rungs = call.tool.detectors.state_oscillation.as_ref().filter(|_| call.tool.result.state.is_some())?;
+        let rungs = before.thresholds.state_oscillation.as_ref().filter(|_| call.tool.result.state.is_some())?;
         let states = self.targets.get(&place(call))?;
         let refused = states.returning.contains(&call.loose) && states.tally.refuses(rungs, before.now);
         refused.then(|| {
@@ -51,10 +51,8 @@ impl Detector for StateOscillation {
         })
     }
 
-    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
-        if let (Some(states), Some(rungs)) =
-            (self.targets.get_mut(&place(call)), &call.tool.detectors.state_oscillation)
-        {
+    fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {
+        if let (Some(states), Some(rungs)) = (self.targets.get_mut(&place(call)), &judged_by.state_oscillation) {
             if states.returning.contains(&call.loose) {
                 states.tally.dispatched(rungs, now, call);
             }
@@ -85,9 +83,7 @@ impl Detector for StateOscillation {
         }
         states.returning.insert(seen.call.loose);
         states.tally.add(seen.at);
-        if let Some(rungs) = &seen.call.tool.detectors.state_oscillation {
-            remarks.count(Reason::StateOscillation, seen, rungs, states.tally.count);
-        }
+        remarks.count(Reason::StateOscillation, seen, |by| by.state_oscillation.as_ref(), states.tally.count);
     }
 
     fn reset(&mut self, resets: Resets) {

@@ -3,9 +3,9 @@ use serde::{Deserialize, Serialize};
 
 use super::cycle::CycleStream;
 use super::tally::Tally;
-use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
+use super::{counted, Before, Detector, Dispatch, Observation, Remarks, Under};
 use crate::call::Call;
-use crate::policy::{Cycle, Resets};
+use crate::policy::{Cycle, Detectors, Resets};
 use crate::verdict::{Finding, IncidentKey};
 use crate::Reason;
 
@@ -27,15 +27,17 @@ impl Transfers {
         if !call.tool.transfer {
             return [None, None];
         }
-        let streak = call.tool.detectors.transfer_streak.filter(|rungs| self.streak.refuses(rungs, before.now));
+        let streak = before.thresholds.transfer_streak.filter(|rungs| self.streak.refuses(rungs, before.now));
         let streak = streak.map(|rungs| {
             Finding::refuse(Reason::TransferStreak, counted(self.streak.count, rungs.refuse_after))
                 .within(IncidentKey::Transfers)
         });
-        let round = self.round.as_ref().filter(|_| call.tool.detectors.transfer_cycle.is_some());
-        let round = round
-            .filter(|round| round.refuses(call.member(), before.now))
-            .map(|round| Finding::refuse(Reason::TransferCycle, round.evidence()).within(IncidentKey::Transfers));
+        let by = before.transfer_cycle.filter(|_| before.thresholds.transfer_cycle.is_some());
+        let round = self.round.as_ref().zip(by).and_then(|(round, by)| {
+            let period = round.refuses(call.member(), before.now, by)?;
+            let evidence = round.evidence(period, by.laps);
+            Some(Finding::refuse(Reason::TransferCycle, evidence).within(IncidentKey::Transfers))
+        });
         [streak, round]
     }
 
@@ -53,16 +55,16 @@ impl Detector for Transfers {
         self.findings(before).into_iter().flatten().next()
     }
 
-    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
+    fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, transfer_cycle, .. }: Dispatch<'_>) {
         if !call.tool.transfer {
             self.interrupted();
             return;
         }
-        if let Some(rungs) = &call.tool.detectors.transfer_streak {
+        if let Some(rungs) = &judged_by.transfer_streak {
             self.streak.dispatched(rungs, now, call);
         }
-        if let Some(round) = &mut self.round {
-            round.dispatched(call.member(), now, call);
+        if let (Some(round), Some(by)) = (&mut self.round, transfer_cycle) {
+            round.dispatched(call.member(), now, call, by);
         }
     }
 
@@ -80,15 +82,16 @@ impl Detector for Transfers {
             return;
         }
         self.streak.add(seen.at);
-        if let Some(rungs) = &seen.call.tool.detectors.transfer_streak {
-            remarks.count(Reason::TransferStreak, seen, rungs, self.streak.count);
-        }
+        remarks.count(Reason::TransferStreak, seen, |by| by.transfer_streak.as_ref(), self.streak.count);
         if let Some(round) = &mut self.round {
             let member = seen.call.member();
             round.push(Some(member), member, seen.call.agent, seen.at);
-            if round.period().is_some() && seen.call.tool.detectors.transfer_cycle.is_some() {
-                remarks.add(Reason::TransferCycle, seen, round.evidence());
-            }
+            let own = *round.by();
+            let by = |by: &Detectors, under: Option<&Under>| {
+                by.transfer_cycle.as_ref()?;
+                under.map_or(Some(own), |under| under.transfer_cycle)
+            };
+            remarks.cycle(Reason::TransferCycle, seen, round, by, |_| true);
         }
     }
 

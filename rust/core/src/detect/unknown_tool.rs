@@ -18,7 +18,7 @@ pub(crate) struct UnknownTool {
 impl Detector for UnknownTool {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
-        let rungs = call.tool.detectors.unknown_tool.as_ref()?;
+        let rungs = before.thresholds.unknown_tool.as_ref()?;
         let tally = self.tools.get(&call.tool_symbol)?;
         tally.refuses(rungs, before.now).then(|| {
             let incident = IncidentKey::Tool { session: call.session, tool: call.tool_symbol };
@@ -26,8 +26,8 @@ impl Detector for UnknownTool {
         })
     }
 
-    fn dispatched(&mut self, Dispatch { call, now, .. }: Dispatch<'_>) {
-        if let (Some(tally), Some(rungs)) = (self.tools.get_mut(&call.tool_symbol), &call.tool.detectors.unknown_tool) {
+    fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {
+        if let (Some(tally), Some(rungs)) = (self.tools.get_mut(&call.tool_symbol), &judged_by.unknown_tool) {
             tally.dispatched(rungs, now, call);
         }
     }
@@ -49,9 +49,7 @@ impl Detector for UnknownTool {
         }
         let tally = self.tools.entry(seen.call.tool_symbol).or_default();
         tally.add(seen.at);
-        if let Some(rungs) = &seen.call.tool.detectors.unknown_tool {
-            remarks.count(Reason::UnknownTool, seen, rungs, tally.count);
-        }
+        remarks.count(Reason::UnknownTool, seen, |by| by.unknown_tool.as_ref(), tally.count);
     }
 
     fn reset(&mut self, resets: Resets) {

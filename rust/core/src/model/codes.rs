@@ -127,6 +127,10 @@ codes! {
     BAD_SCHEMA = "CG422" "bad-schema";
     /// A tool without `parameters`, of which expressions read arguments.
     UNCHECKED_ARGUMENTS = "CG423" "unchecked-arguments";
+    /// A parameter of a policy that nobody gives a value.
+    UNSET_PARAMETER = "CG440" "unset-parameter";
+    /// A value that a parameter's schema does not take.
+    BAD_PARAMETER = "CG441" "bad-parameter";
 
     /// A key or expression that the language has and this release does not act upon yet.
     NOT_YET = "CG901" "not-yet";

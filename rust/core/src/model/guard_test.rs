@@ -7,15 +7,21 @@ use super::numbers::{Amount, Count};
 use super::policy::PolicySpec;
 use super::reader::Named;
 use super::texts::{Name, ReasonName, Text};
-use super::times::Seconds;
+use super::times::{Moment, Seconds};
 
 model! {
     /// A run, and what the policy has to make of it. The run is a `trace`, or inline `steps`.
     pub struct TestSpec {
-        /// The policy: a name, or what it says.
+        /// The policy: a name, or what it says. Left out: what the bindings of the nearest folder around say.
         pub policy: Option<PolicyRef>,
         /// The manifests: names, or their `tools`.
         pub manifests: Option<Vec<ManifestRef>>,
+        /// Whom the task is done for, as bindings and exceptions name it.
+        pub tenant: Option<Text>,
+        /// The task's labels, as bindings and exceptions name them.
+        pub labels: Option<Named<Text>>,
+        /// When the run began, in UTC: second 0 of its times. Left out, no exception stands.
+        pub began: Option<Moment>,
         /// The run as a file in the trace format, relative to this one.
         pub trace: Option<Text>,
         /// The run written out.

@@ -118,6 +118,7 @@ pub const REASONS: &[&str] = &[
     "unknown_tool",
     "invalid_arguments",
     "bad_call_id",
+    "unbound",
     "duplicate_in_batch",
     "consecutive",
     "exact_repeat",

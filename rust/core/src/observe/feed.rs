@@ -3,8 +3,9 @@ use std::sync::Arc;
 
 use super::rules::error_evidence;
 use super::{Closed, Fed};
-use crate::detect::{diversity, Detector, Observation, Remarks};
-use crate::policy::{ErrorClass, Policy};
+use crate::detect::cycle::CycleStream;
+use crate::detect::{diversity, Detector, Observation, Remarks, Under};
+use crate::policy::{Detectors, ErrorClass, Policy};
 use crate::task::Task;
 use crate::verdict::Grade;
 use crate::Reason;
@@ -36,6 +37,7 @@ impl Task {
         }
         // what detectors say comes first, as it does in verdicts
         closed.remarks.notes.extend(said.notes);
+        closed.remarks.lifted.extend(said.lifted);
         closed.remarks.exit = closed.remarks.exit.take().or(said.exit);
     }
 
@@ -102,20 +104,24 @@ impl Task {
             let result = seen.judged.result?;
             Some(key.join(&[callgate_value::Symbol(member), callgate_value::Symbol(result)]).0)
         };
-        let (mut own, mut shared) = (false, false);
         if let Some(cycle) = &mut detectors.cycle {
             cycle.push(symbol(seen.call.loose), seen.call.loose, seen.call.agent, seen.at);
-            own = cycle.period().is_some();
         }
         if let Some(merged) = &mut self.merged {
             merged.push(symbol(seen.call.member()), seen.call.member(), seen.call.agent, seen.at);
-            shared = merged.period().is_some() && merged.is_shared();
         }
-        if seen.call.tool.detectors.cycle.is_some() {
-            let cycle = if own { detectors.cycle.as_ref() } else { self.merged.as_ref().filter(|_| shared) };
-            if let Some(cycle) = cycle {
-                remarks.add(Reason::Cycle, seen, cycle.evidence());
+        let by = |stream: &CycleStream| {
+            let own = *stream.by();
+            move |thresholds: &Detectors, under: Option<&Under>| {
+                thresholds.cycle.as_ref()?;
+                under.map_or(Some(own), |under| under.cycle)
             }
+        };
+        if let Some(cycle) = &detectors.cycle {
+            remarks.cycle(Reason::Cycle, seen, cycle, by(cycle), |_| true);
+        }
+        if let Some(merged) = &self.merged {
+            remarks.cycle(Reason::Cycle, seen, merged, by(merged), |period| merged.is_shared(period));
         }
         diversity::after(seen, &detectors.window, remarks);
     }

@@ -2,12 +2,13 @@
 use std::sync::Arc;
 
 use super::{Closed, Fed};
-use crate::detect::{Observation, Remark};
+use crate::call::Call;
+use crate::detect::{Observation, Remark, Under};
 use crate::policy::{Mode, Policy};
 use crate::reply;
 use crate::round::{Fate, Member};
 use crate::task::{Out, Task};
-use crate::verdict::{ExitDecision, Stop};
+use crate::verdict::{ExitDecision, Lifted, Stop};
 
 impl Task {
     /// Puts an observation into its round, and closes the round if that was the last; or feeds it alone if it is late.
@@ -45,8 +46,11 @@ impl Task {
     }
 
     fn feed_round(&mut self, policy: &Policy, session: usize) -> Closed {
-        match self.sessions.get_mut(session).and_then(|it| it.round.take()) {
-            Some(round) => self.feed_members(policy, round.members),
+        let Some(of) = self.sessions.get_mut(session) else { return Closed::default() };
+        // another agent's round is closed under the policies that apply to that agent
+        let own = of.policy.clone();
+        match of.round.take() {
+            Some(round) => self.feed_members(own.as_deref().unwrap_or(policy), round.members),
             None => Closed::default(),
         }
     }
@@ -60,9 +64,13 @@ impl Task {
                 refused.push((member.call_id, member.incidents, member.reused));
             }
             if let Fate::Observed(seen) = member.fate {
+                closed.remarks.under = self.under(policy, &seen.call);
                 self.feed(policy, *seen, &mut earlier, &mut closed);
                 self.end_if_due(policy, &mut closed);
             }
+        }
+        for (exception, reason) in std::mem::take(&mut closed.remarks.lifted) {
+            self.tally(&[Lifted { exception, reason }]);
         }
         for (call_id, incidents, reused) in refused {
             let elsewhere = closed.gains.iter().any(|(of, gain)| *of != call_id && gain.count > 0);
@@ -73,6 +81,27 @@ impl Task {
             }
         }
         closed
+    }
+
+    /// The policies that a call's outcome is fed under; none where there is but one, and nothing is lifted.
+    fn under(&self, policy: &Policy, call: &Call) -> Vec<Under> {
+        if policy.is_combined() || !policy.exceptions.is_empty() {
+            let agent = self.sessions.get(call.session).map_or("", |session| session.agent.as_str());
+            let under = policy.each().map(|policy| Under {
+                mode: policy.mode,
+                thresholds: if policy.binding.is_some() {
+                    policy.thresholds(&call.tool)
+                } else {
+                    Arc::clone(&call.tool.detectors)
+                },
+                cycle: policy.cycle,
+                transfer_cycle: policy.transfer_cycle,
+                lifts: policy.lifts(&call.tool.name, agent, &self.about, self.moment()),
+            });
+            under.collect()
+        } else {
+            Vec::new()
+        }
     }
 
     /// An `exit_after` that was reached ends the task, at this observation.

@@ -1,4 +1,5 @@
 //! Thresholds of the detectors, for one tool.
+use serde::{Deserialize, Serialize};
 
 /// How far a detector has to count for what. A rung that is absent is off.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,7 +44,7 @@ pub struct ExactRepeat {
 }
 
 /// `cycle`, and the periods of `transfer_cycle`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cycle {
     /// The longest period looked for.
     pub max_period: usize,
@@ -147,5 +148,44 @@ impl Detectors {
         blind.repeated_effect = soft(blind.repeated_effect);
         blind.diversity = blind.diversity.map(|it| Diversity { refuse_below: None, ..it });
         blind
+    }
+
+    /// What a detector has to keep for both: whatever either of them counts.
+    #[must_use]
+    pub(crate) fn widest(&self, other: &Self) -> Self {
+        let exit = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
+        let cools = |one: Rungs, other: Rungs| Rungs { cool_down: one.cool_down.or(other.cool_down), ..one };
+        let pair = |one: Oscillation, other: Oscillation| Oscillation {
+            arguments_at_most: one.arguments_at_most.max(other.arguments_at_most),
+            known_records: one.known_records.min(other.known_records),
+            ..one
+        };
+        let gain = |one: NoGain, other: NoGain| NoGain { exit_after: exit(one.exit_after, other.exit_after), ..one };
+        Self {
+            consecutive: self.consecutive.or(other.consecutive),
+            exact_repeat: self.exact_repeat.or(other.exact_repeat),
+            frequency: either(self.frequency, other.frequency, cools),
+            cycle: self.cycle.or(other.cycle),
+            oscillation: either(self.oscillation, other.oscillation, pair),
+            same_error: self.same_error.or(other.same_error),
+            same_result: self.same_result.or(other.same_result),
+            no_gain: either(self.no_gain, other.no_gain, gain),
+            empty_streak: self.empty_streak.or(other.empty_streak),
+            state_oscillation: self.state_oscillation.or(other.state_oscillation),
+            transfer_streak: self.transfer_streak.or(other.transfer_streak),
+            transfer_cycle: self.transfer_cycle.or(other.transfer_cycle),
+            diversity: self.diversity.or(other.diversity),
+            unknown_tool: self.unknown_tool.or(other.unknown_tool),
+            invalid_arguments: self.invalid_arguments.or(other.invalid_arguments),
+            repeated_effect: self.repeated_effect.or(other.repeated_effect),
+            denied: self.denied.or(other.denied),
+        }
+    }
+}
+
+fn either<T>(one: Option<T>, other: Option<T>, both: impl FnOnce(T, T) -> T) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(both(one, other)),
+        (one, other) => one.or(other),
     }
 }

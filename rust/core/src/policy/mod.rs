@@ -1,5 +1,7 @@
 //! The compiled policy: what a decision reads. Immutable, shared between tasks and threads.
+mod binding;
 mod budgets;
+mod combined;
 mod contract;
 mod detectors;
 mod identity;
@@ -14,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::expression::Expression;
 
+pub use binding::{Binding, Exception, Match};
 pub use budgets::{Budgets, Limit};
 pub use contract::{Coverage, ErrorClass, ErrorRule, ResultContract, Retry, Waiting};
 pub use detectors::{Cycle, Detectors, Diversity, ExactRepeat, NoGain, Oscillation, Rungs};
@@ -69,6 +72,16 @@ pub struct Policy {
     pub digest: String,
     /// Whether verdicts hold.
     pub mode: Mode,
+    /// The binding that it applies under, where the policies of a folder are bound.
+    pub binding: Option<Binding>,
+    /// The bindings of all policies that apply, as verdicts show them.
+    pub bindings: Arc<[Binding]>,
+    /// The policies that were combined, where several apply.
+    pub combined_of: Vec<Arc<Self>>,
+    /// No binding names whoever is judged by this: everything is refused.
+    pub is_nobody: bool,
+    /// What is lifted for a while.
+    pub exceptions: Vec<Exception>,
     /// Whether undeclared tools are refused.
     pub refuse_undeclared: bool,
     /// Whether an error inside a decision lets reads through.
@@ -77,10 +90,14 @@ pub struct Policy {
     pub final_answer: bool,
     /// Calls that the windows hold.
     pub window: usize,
-    /// The longest period and laps of the cycle streams.
+    /// The longest period and laps of cycles.
     pub cycle: Option<Cycle>,
-    /// The same for transfers.
+    /// What cycle streams keep: enough for every policy of the guard.
+    pub stream_cycle: Option<Cycle>,
+    /// The longest period and laps of transfers.
     pub transfer_cycle: Option<Cycle>,
+    /// What the stream of transfers keeps.
+    pub stream_transfer_cycle: Option<Cycle>,
     /// Thresholds for tools of which nothing is declared.
     pub undeclared: Arc<Detectors>,
     /// The same for those that `detectors.for` names.
@@ -105,11 +122,23 @@ pub struct Policy {
     pub variables: Vec<(Arc<str>, Expression)>,
 }
 
+impl Mode {
+    /// The name in policies and logs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Enforce => "enforce",
+            Self::Warn => "warn",
+            Self::Audit => "audit",
+        }
+    }
+}
+
 impl Policy {
     /// Whether a rule looks at outcomes.
     #[must_use]
     pub fn observes(&self) -> bool {
-        self.rules.iter().any(|rule| rule.phase == Phase::Observe)
+        self.each().any(|policy| policy.rules.iter().any(|rule| rule.phase == Phase::Observe))
     }
 
     /// The declared tool, if it is.

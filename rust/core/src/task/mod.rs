@@ -2,6 +2,7 @@
 mod event;
 mod session;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use callgate_value::{SymbolKey, Value};
@@ -22,7 +23,7 @@ use crate::gain::Known;
 use crate::incident::Incidents;
 use crate::policy::Policy;
 use crate::round::Round;
-use crate::verdict::Stop;
+use crate::verdict::{Lifted, Stop};
 
 pub use event::Event;
 pub(crate) use session::{Attempts, LastResult, Session, MOST_LAST_RESULTS};
@@ -83,6 +84,8 @@ pub struct Task {
     pub(crate) no_gain: TaskNoGain,
     pub(crate) incidents: Incidents,
     pub(crate) stop: Option<Stop>,
+    /// What exceptions lifted so far: exception → reason → how often.
+    pub(crate) lifted: BTreeMap<String, BTreeMap<String, u64>>,
     #[serde(skip)]
     pub(crate) out: FxHashMap<Arc<str>, Out>,
     #[serde(skip)]
@@ -120,11 +123,12 @@ impl Task {
             denied: Denied::default(),
             effects: Effects::default(),
             states: StateOscillation::default(),
-            transfers: Transfers::new(policy.transfer_cycle.as_ref()),
-            merged: policy.cycle.as_ref().map(CycleStream::new),
+            transfers: Transfers::new(policy.stream_transfer_cycle.as_ref()),
+            merged: policy.stream_cycle.as_ref().map(CycleStream::new),
             no_gain: TaskNoGain::default(),
             incidents: Incidents::default(),
             stop: None,
+            lifted: BTreeMap::new(),
             out: FxHashMap::default(),
             asked: FxHashMap::default(),
             stored: FxHashMap::default(),
@@ -167,6 +171,31 @@ impl Task {
     #[must_use]
     pub fn world(&self) -> (u64, u64) {
         (self.repeat_epoch, self.read_version)
+    }
+
+    /// What exceptions lifted: exception → reason → how often, notes included.
+    #[must_use]
+    pub fn lifted(&self) -> &BTreeMap<String, BTreeMap<String, u64>> {
+        &self.lifted
+    }
+
+    pub(crate) fn tally(&mut self, lifted: &[Lifted]) {
+        for Lifted { exception, reason } in lifted {
+            let count = self.lifted.entry(exception.to_string()).or_default().entry(reason.clone()).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// Now on the wall clock, in seconds since 1970-01-01T00:00:00Z, as far as that is known.
+    pub(crate) fn moment(&self) -> Option<f64> {
+        self.about.began.map(|began| began + self.now)
+    }
+
+    /// The agent whose call is out, or was asked about.
+    #[must_use]
+    pub fn agent_of(&self, call_id: &str) -> Option<&str> {
+        let call = self.out.get(call_id).map(|out| &out.call).or_else(|| self.asked.get(call_id))?;
+        self.sessions.get(call.session).map(|session| session.agent.as_str())
     }
 
     /// Takes the host's clock, which may jump back: the task's never does.

@@ -2,6 +2,8 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use std::sync::Arc;
+
 use callgate_value::Value;
 
 use super::Task;
@@ -49,7 +51,7 @@ impl SessionDetectors {
         Self {
             exact_repeat: ExactRepeat::default(),
             consecutive: Consecutive::default(),
-            cycle: policy.cycle.as_ref().map(CycleStream::new),
+            cycle: policy.stream_cycle.as_ref().map(CycleStream::new),
             oscillation: Oscillation::default(),
             same_error: SameError::default(),
             same_result: SameResult::default(),
@@ -141,6 +143,9 @@ pub(crate) struct Session {
     pub(crate) last_of_reads: FxHashMap<u64, u64>,
     #[serde(skip)]
     pub(crate) round: Option<Round>,
+    /// What the agent is judged by, where that is not the same for all agents.
+    #[serde(skip)]
+    pub(crate) policy: Option<Arc<Policy>>,
 }
 
 /// Calls remembered for incidents by one agent.
@@ -165,8 +170,17 @@ impl Task {
             last_of_tool: FxHashMap::default(),
             last_of_reads: FxHashMap::default(),
             round: None,
+            policy: None,
         });
         self.sessions.len().saturating_sub(1)
+    }
+
+    /// Says what an agent is judged by, where agents differ. An open round of it is closed under what it was opened under.
+    pub fn judge_by(&mut self, agent: &str, policy: &Arc<Policy>) {
+        let session = self.session(policy, agent);
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.policy.get_or_insert_with(|| Arc::clone(policy));
+        }
     }
 
     pub(crate) fn elapsed(&self, session: usize) -> Elapsed {
@@ -187,7 +201,8 @@ impl Task {
         self.clock(now);
         let parent = self.session(policy, parent);
         let depth = self.sessions.get(parent).map_or(0, |session| session.depth).saturating_add(1);
-        if let Some(limit) = policy.budgets.depth.filter(|limit| depth > *limit) {
+        let limits = policy.each().filter_map(|policy| policy.budgets.depth);
+        if let Some(limit) = limits.min().filter(|limit| depth > *limit) {
             let number = |count: u64| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
             let evidence = vec![("depth", number(depth)), ("limit", number(limit))];
             return Err(Box::new(Finding::refuse(Reason::BudgetDepth, evidence)));
@@ -196,7 +211,11 @@ impl Task {
             return Err(Box::new(Finding::refuse(Reason::BadCallId, vec![("agent", Value::from(child))])));
         }
         let index = self.session(policy, child);
-        let own = policy.budgets.child_share.map(|share| self.pool.own_limits(&policy.budgets, share));
+        let own = policy.each().filter_map(|policy| {
+            let share = policy.budgets.child_share?;
+            Some((policy.key().to_owned(), self.pool.own_limits(&policy.budgets, share)))
+        });
+        let own = own.collect();
         if let Some(session) = self.sessions.get_mut(index) {
             session.depth = depth;
             session.share.own = own;

@@ -6,6 +6,7 @@ use crate::model::fault::{Fault, Pointer};
 /// Findings that are no matter of judgement: hard limits, what is known of effects, a person's no, faults of the guard.
 const FIXED: &[&str] = &[
     "bad_call_id",
+    "unbound",
     "duplicate_effect",
     "effect_in_flight",
     "ambiguous_effect",
