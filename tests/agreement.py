@@ -159,7 +159,7 @@ def rule(draw: Draw, place: int) -> dict[str, Any]:
         "phase": "admit",
         **({"tools": about} if about else {}),
         "when": draw.choice(when),
-        "action": draw.choice(["note", "refuse", "refuse", "stop"]),
+        "action": draw.choice(["note", "ask", "ask", "refuse", "stop"]),
     }
 
 
@@ -364,6 +364,7 @@ class Player:
             self.tools, self.faults, self.failing = ["send", "put"], [{"error": {"type": "timeout"}}], 50
         if theme == "deny":
             self.tools, self.faults, self.failing = ["send", "get"], [{"error": {"type": "denied"}}], 40
+        self.answers = draw.choice([["approve", "approve", "deny"], ["approve", "deny", "deny", "deny"], ["deny"]])
         self.surprising = draw.choice([10, 30, 60])
         self.repeating = draw.choice([20, 60, 85])
         self.batching = draw.choice([0, 25, 50])
@@ -415,7 +416,7 @@ class Player:
         """Draw the next operation, as far as the slow engine says what is possible."""
         out, asked = task.history.out(), sorted(task.asked)
         if asked and self.draw.chance(60):
-            return {"op": self.draw.choice(["approve", "approve", "deny"]), "id": asked[0], **self.now()}
+            return {"op": self.draw.choice(self.answers), "id": asked[0], **self.now()}
         if out and self.draw.chance(85):
             call = self.draw.choice(out)
             if self.draw.chance(4):

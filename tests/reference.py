@@ -21,7 +21,7 @@ from specification.history import (
     Reset,
     Turn,
 )
-from specification.incidents import names, tally
+from specification.incidents import names, rules_that_denied, tally, tally_of_rule
 from specification.outcomes import Outcome
 from specification.rules import Ruled, takes, what_rules_say
 from specification.text import ABSENT, seconds
@@ -135,7 +135,7 @@ class Task:
         self.tick(now)
         call = self.asked.pop(call_id)
         call.approved = True
-        self.history.append(Approved(call.loose))
+        self.history.append(Approved(call.loose, call.asking))
         round_ = self.rounds[call.agent]
         if round_.closed:
             round_ = self.rounds[call.agent] = Round(call.agent, False, self.now, has_step=True)
@@ -150,7 +150,7 @@ class Task:
         """A person denies a call that was asked about; gives the notes."""
         self.tick(now)
         call = self.asked.pop(call_id)
-        self.history.append(Denied(call.loose))
+        self.history.append(Denied(call.loose, call.asking))
         rungs = self.rungs("denied", call.tool)
         streak = next(detector for reason, _, detector, _ in DETECTORS if reason == "denied")(
             self.history, call, rungs or {}, None
@@ -283,6 +283,13 @@ class Task:
                 actions[reason] = "stop" if stops else "refuse"
         ruled = what_rules_say(self.policy, history, call)
         actions |= ruled.actions
+        for reason, action in ruled.actions.items():
+            open_ = tally_of_rule(history, reason) if action == "ask" and not after_stop else None
+            if open_ is not None and reached(open_, self.ladder.get("stop_after_refusals")):
+                actions[reason] = "stop"
+        if call.approved:
+            actions = {reason: action for reason, action in actions.items() if action != "ask"}
+        call.asking = frozenset(reason for reason in ruled.actions if actions.get(reason) == "ask")
         source = None if retry_after is not None else self.reusable(call, actions, findings)
         if source is not None:
             actions = dict.fromkeys(actions, "reuse")
@@ -407,6 +414,8 @@ class Task:
         verdict.retry_after = retry_after if decisive == "stale_wait" else None
         if findings and not after_stop and strongest in ("reuse", "refuse", "stop"):
             incidents = {streak.names for _, streak in findings if streak.names}
+            if any(reason == "denied" for reason, _ in findings):
+                incidents |= {("task", "rule", rule) for rule in rules_that_denied(self.history, call)}
             round_.refused.append((call, incidents, strongest == "reuse"))
         if self.mode != "enforce" and strongest != "allow" and "bad_call_id" not in reasons:
             verdict.would = strongest

@@ -96,6 +96,7 @@ class Call:
     retry: bool = False
     approved: bool = False
     double: bool = False
+    asking: frozenset[str] = frozenset()
     let_through: set[Any] = field(default_factory=set)
 
     def __post_init__(self) -> None:

@@ -53,16 +53,18 @@ class Refused:
 
 @dataclass(eq=False)
 class Denied:
-    """A person, or the tool, denied a call."""
+    """A person, or the tool, denied a call; `rules` are those that had asked."""
 
     loose: str
+    rules: frozenset[str] = frozenset()
 
 
 @dataclass(eq=False)
 class Approved:
-    """A person approved a call."""
+    """A person approved a call; `rules` are those that had asked."""
 
     loose: str
+    rules: frozenset[str] = frozenset()
 
 
 @dataclass(eq=False)

@@ -4,7 +4,7 @@ from typing import Any
 
 from specification.calls import Call
 from specification.detectors import state_key
-from specification.history import Counted, Dispatched, Entry, History, Reset, Turn
+from specification.history import Approved, Counted, Denied, Dispatched, Entry, History, Reset, Turn
 
 
 def names(incident: Any, call: Call) -> bool:
@@ -12,7 +12,7 @@ def names(incident: Any, call: Call) -> bool:
 
     Incidents are `("session", agent, "calls", calls)`, `("session", agent, "tool", tool)`,
     `("session", agent, "reads", tool, target)`, `("task", "calls", calls)`, `("task", "members", (agent, call)s)`,
-    `("task", "state", target)` and `("task", "transfers")`.
+    `("task", "state", target)`, `("task", "rule", reason)` and `("task", "transfers")`. That of a rule names no call.
     """
     if incident[0] == "session":
         _, agent, kind, *of = incident
@@ -30,7 +30,7 @@ def names(incident: Any, call: Call) -> bool:
         return (call.agent, call.loose) in incident[2]
     if kind == "state":
         return "state" in call.tool.result and state_key(call) == incident[2]
-    return call.tool.transfer
+    return kind == "transfers" and call.tool.transfer
 
 
 def brings_news(history: History, incident: Any, turn: Turn) -> bool:
@@ -60,6 +60,39 @@ def ends(incident: Any, entry: Entry) -> bool:
     if isinstance(entry, Dispatched) and entry.call.approved:
         return bool(incident == ("task", "calls", frozenset([entry.call.loose])))
     return False
+
+
+def rules_that_denied(history: History, call: Call) -> frozenset[str]:
+    """Give the rules under which the call is denied on record."""
+    rules: frozenset[str] = frozenset()
+    for entry in history:
+        if isinstance(entry, Approved) and entry.loose == call.loose:
+            rules = frozenset()
+        elif isinstance(entry, Denied) and entry.loose == call.loose:
+            rules |= entry.rules
+    return rules
+
+
+def tally_of_rule(history: History, reason: str) -> int | None:
+    """Give what is counted in a rule's incident: the denials after the one that opened it, and refusals of what was
+    denied under the rule; None where none is open."""
+    counted: int | None = None
+    gains = 0
+    for entry in history:
+        denied = isinstance(entry, Denied) and reason in entry.rules
+        refused = isinstance(entry, Counted) and entry.incident == ("task", "rule", reason)
+        if denied and counted is None:
+            counted = gains = 0
+        elif counted is not None and (denied or refused):
+            counted, gains = counted + 1, 0
+        elif isinstance(entry, Turn) and entry.feeds == "all":
+            gains = gains + 1 if entry.gain else 0
+            counted = None if gains == 3 else counted
+        if isinstance(entry, Reset) and "incidents" in entry.names:
+            counted = None
+        if isinstance(entry, Approved) and reason in entry.rules:
+            counted = None
+    return counted
 
 
 def tally(history: History, incident: Any) -> tuple[int, int]:

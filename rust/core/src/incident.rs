@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::Call;
 use crate::detect::state_oscillation;
-use crate::verdict::IncidentKey;
+use crate::verdict::{IncidentKey, RuleKey};
 
 /// Calls in a row outside an incident that bring gain and so close it.
 const CLOSING_GAINS: u32 = 3;
@@ -23,6 +23,7 @@ impl IncidentKey {
             }
             Self::State { target } => call.tool.result.state.is_some() && *target == state_oscillation::place(call),
             Self::Transfers => call.tool.transfer,
+            Self::Rule(_) => false,
             Self::TaskCall { call: loose } => *loose == call.loose,
         }
     }
@@ -77,13 +78,31 @@ impl Incidents {
         self.get(key).map_or(0, |incident| incident.refusals.saturating_add(incident.reuses))
     }
 
+    /// A denial under a rule: the first one opens an incident, every later one counts in it.
+    pub(crate) fn denied(&mut self, rule: &RuleKey) {
+        let key = IncidentKey::Rule(rule.clone());
+        if self.get(&key).is_some() {
+            self.count(&key, false);
+        } else {
+            self.open(&key);
+        }
+    }
+
+    fn open(&mut self, key: &IncidentKey) {
+        if self.open.len() >= MOST {
+            self.open.remove(0);
+        }
+        self.open.push(Incident { key: key.clone(), refusals: 0, reuses: 0, outside: 0 });
+    }
+
     /// Counts a refusal or reuse.
     pub(crate) fn count(&mut self, key: &IncidentKey, reused: bool) {
         if self.get(key).is_none() {
-            if self.open.len() >= MOST {
-                self.open.remove(0);
+            // a rule's is opened by a denial alone
+            if matches!(key, IncidentKey::Rule(_)) {
+                return;
             }
-            self.open.push(Incident { key: key.clone(), refusals: 0, reuses: 0, outside: 0 });
+            self.open(key);
         }
         if let Some(incident) = self.open.iter_mut().find(|incident| incident.key == *key) {
             let counter = if reused { &mut incident.reuses } else { &mut incident.refusals };
@@ -101,7 +120,7 @@ impl Incidents {
                     IncidentKey::Tool { .. } => new.tool,
                     IncidentKey::Reads { .. } => new.reads,
                     IncidentKey::State { .. } => new.state,
-                    IncidentKey::Transfers => false,
+                    IncidentKey::Transfers | IncidentKey::Rule(_) => false,
                     IncidentKey::Call { .. } | IncidentKey::Members { .. } | IncidentKey::TaskCall { .. } => new.call,
                 };
             }

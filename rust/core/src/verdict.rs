@@ -76,11 +76,22 @@ pub enum IncidentKey {
     },
     /// All transfers of the task.
     Transfers,
+    /// A rule that asks: denials under it, and refusals of what was denied under it.
+    Rule(RuleKey),
     /// One call, by whichever agent.
     TaskCall {
         /// Loose identity.
         call: u64,
     },
+}
+
+/// A rule, told apart from one of the same id in another policy that applies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleKey {
+    /// The binding that its policy applies under; empty without one.
+    pub binding: String,
+    /// Its id.
+    pub rule: String,
 }
 
 /// One reason that fired on a call before it ran.
@@ -94,7 +105,7 @@ pub struct Finding {
     pub action: Action,
     /// What shows it.
     pub evidence: Evidence,
-    /// Which incidents it belongs to; budgets, rules and waits belong to none.
+    /// Which incidents it belongs to; budgets, waits and rules that do not ask belong to none.
     pub incidents: Vec<IncidentKey>,
     /// Seconds after which trying again makes sense.
     pub retry_after: Option<f64>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use crate::policy::Policy;
 use crate::reply;
 use crate::round::Fate;
-use crate::task::Task;
+use crate::task::{Asked, Task};
 use crate::verdict::{Action, Finding, IncidentKey, Note, Verdict};
 use crate::Reason;
 
@@ -15,9 +15,14 @@ impl Task {
     /// The id, if no call of that id was asked about.
     pub fn approve(&mut self, policy: &Policy, call_id: &str, now: Option<f64>) -> Result<Verdict, String> {
         self.clock(now);
-        let Some((id, call)) = self.asked.remove_entry(call_id) else { return Err(call_id.to_owned()) };
+        let Some((id, Asked { call, rules })) = self.asked.remove_entry(call_id) else {
+            return Err(call_id.to_owned());
+        };
         self.confirmation = self.confirmation.saturating_add(1);
         self.denied.lift(&call);
+        for rule in rules {
+            self.incidents.close(&IncidentKey::Rule(rule));
+        }
         let session = call.session;
         let implicit = self.sessions.get(session).is_some_and(|session| session.round.is_none());
         if implicit {
@@ -64,15 +69,21 @@ impl Task {
         })
     }
 
-    /// A person says no. The call goes on record: issued again, it is refused without asking.
+    /// A person says no. The call goes on record: issued again, it is refused without asking. A rule that asked counts it:
+    /// its first denial opens an incident, later ones lead to a stop.
     ///
     /// # Errors
     /// The id, if no call of that id was asked about.
     pub fn deny(&mut self, call_id: &str, now: Option<f64>) -> Result<Vec<Note>, String> {
         let now = self.clock(now);
-        let Some((id, call)) = self.asked.remove_entry(call_id) else { return Err(call_id.to_owned()) };
-        self.denied.record(&call, now);
-        let noted = call.tool.detectors.denied.is_some_and(|rungs| rungs.notes(1));
+        let Some((id, Asked { call, rules })) = self.asked.remove_entry(call_id) else {
+            return Err(call_id.to_owned());
+        };
+        for rule in &rules {
+            self.incidents.denied(rule);
+        }
+        let count = self.denied.record(&call, rules, now);
+        let noted = call.tool.detectors.denied.is_some_and(|rungs| rungs.notes(count));
         let finding = Finding::refuse(Reason::Denied, Vec::new());
         Ok(noted.then(|| reply::note_of_finding(&finding, &call, &id)).into_iter().collect())
     }

@@ -7,7 +7,7 @@ use crate::detect::{Detector, Dispatch};
 use crate::policy::{Mode, Policy};
 use crate::reply;
 use crate::round::{Fate, Member};
-use crate::task::{Out, Task};
+use crate::task::{Asked, Out, Task};
 use crate::verdict::{Action, ExitDecision, Finding, IncidentKey, Stop, Verdict};
 use crate::Reason;
 
@@ -98,7 +98,13 @@ impl Task {
         let now = self.now;
         let Some(session) = self.sessions.get_mut(call.session) else { return Fate::NotRun };
         if action == Action::Ask {
-            self.asked.insert(Arc::clone(call_id), Arc::clone(call));
+            let asking = findings.iter().filter(|finding| finding.holds && finding.action == Action::Ask);
+            let rules = asking.flat_map(|finding| &finding.incidents).filter_map(|incident| match incident {
+                IncidentKey::Rule(rule) => Some(rule.clone()),
+                _ => None,
+            });
+            let asked = Asked { call: Arc::clone(call), rules: rules.collect() };
+            self.asked.insert(Arc::clone(call_id), asked);
         }
         if action != Action::Allow {
             let undeclared = policy.each().any(|policy| policy.refuses_undeclared(&call.tool.name));
@@ -163,7 +169,9 @@ impl Task {
         let mut incidents: Vec<IncidentKey> = Vec::new();
         let counts = !findings.iter().any(|finding| finding.reason == Reason::Stopped);
         if judged > Action::Allow && counts {
-            let holding = findings.iter().filter(|finding| finding.holds || !enforced);
+            // what a rule asks counts for nothing: only the answer does
+            let counts = |finding: &&Finding| (finding.holds || !enforced) && finding.reason != Reason::Rule;
+            let holding = findings.iter().filter(counts);
             for incident in holding.flat_map(|finding| &finding.incidents) {
                 if !incidents.contains(incident) {
                     incidents.push(incident.clone());

@@ -6,7 +6,7 @@ use callgate_value::Value;
 use crate::call::Call;
 use crate::policy::Policy;
 use crate::task::Task;
-use crate::verdict::{Action, Finding};
+use crate::verdict::{Action, Finding, IncidentKey};
 use crate::Reason;
 
 impl Task {
@@ -15,14 +15,23 @@ impl Task {
         if findings.iter().any(|finding| finding.reason == Reason::Stopped) {
             return;
         }
-        for finding in findings.iter_mut().filter(|finding| finding.action == Action::Refuse) {
+        for finding in findings.iter_mut().filter(|finding| matches!(finding.action, Action::Refuse | Action::Ask)) {
             let bound = if finding.reason.is_deterministic() {
                 policy.ladder.deterministic_stop_after
             } else {
                 policy.ladder.stop_after_refusals
             };
-            let reached = |incident| bound.is_some_and(|bound| self.incidents.counted(incident) >= bound);
-            if finding.incidents.iter().any(reached) {
+            let reached = |incident| {
+                // a rule's incident is opened by a denial: without one there is nothing past any bound
+                let is_there = !matches!(incident, &IncidentKey::Rule(_)) || self.incidents.get(incident).is_some();
+                is_there && bound.is_some_and(|bound| self.incidents.counted(incident) >= bound)
+            };
+            // what was denied under a rule counts for that rule, and ends only what the rule would ask about
+            let own = finding
+                .incidents
+                .iter()
+                .filter(|it| finding.reason == Reason::Rule || !matches!(it, IncidentKey::Rule(_)));
+            if own.into_iter().any(reached) {
                 finding.action = Action::Stop;
             }
         }

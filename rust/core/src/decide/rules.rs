@@ -9,7 +9,7 @@ use crate::expression::EvaluationError;
 use crate::policy::{Phase, Policy, RuleEffect};
 use crate::scope::RuleScope;
 use crate::task::Task;
-use crate::verdict::{Action, Finding};
+use crate::verdict::{Action, Finding, IncidentKey};
 use crate::Reason;
 
 impl Task {
@@ -37,6 +37,9 @@ impl Task {
                         RuleEffect::Note | RuleEffect::Retry | RuleEffect::Exit => Action::Allow,
                     };
                     finding.rule = Some(Arc::clone(&rule.id));
+                    if finding.action == Action::Ask {
+                        finding.incidents.push(IncidentKey::Rule(policy.rule_key(&rule.id)));
+                    }
                     finding.code.clone_from(&rule.code);
                     finding.message = rule.words(&scope);
                     findings.push(finding);

@@ -11,7 +11,7 @@ impl Task {
     pub(super) fn account(&mut self, call: &Call, judged: &Judged, outcome: &Outcome, out: &Out, now: f64) -> u64 {
         self.effects.ended(call, judged.failed, judged.class, out.approved);
         if judged.class == Some(ErrorClass::Denied) {
-            self.denied.record(call, now);
+            self.denied.record(call, Vec::new(), now);
         }
         self.store(call, judged, outcome, out, now);
         let Some(session) = self.sessions.get_mut(call.session) else { return 0 };

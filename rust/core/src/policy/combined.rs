@@ -5,6 +5,7 @@ use super::{Budgets, Cycle, Detectors, Exception, Ladder, Mode, Policy, Resets, 
 use crate::about::About;
 use crate::detect::Lift;
 use crate::expression::Expression;
+use crate::verdict::RuleKey;
 
 impl Policy {
     /// The policies that apply here: those that were combined, else itself.
@@ -21,6 +22,11 @@ impl Policy {
     /// The name under which a policy keeps what is its own in a task: its binding's, or none.
     pub(crate) fn key(&self) -> &str {
         self.binding.as_ref().map_or("", |binding| &binding.name)
+    }
+
+    /// How a task tells one of its rules from others.
+    pub(crate) fn rule_key(&self, rule: &str) -> RuleKey {
+        RuleKey { binding: self.key().to_owned(), rule: rule.to_owned() }
     }
 
     /// The policies of several bindings as one, in their order. A tool is what the first policy says that declares it.

@@ -23,7 +23,7 @@ use crate::gain::Known;
 use crate::incident::Incidents;
 use crate::policy::Policy;
 use crate::round::Round;
-use crate::verdict::{Lifted, Stop};
+use crate::verdict::{Lifted, RuleKey, Stop};
 
 pub use event::Event;
 pub(crate) use session::{Attempts, LastResult, Session, MOST_LAST_RESULTS};
@@ -49,6 +49,14 @@ pub(crate) struct Out {
     pub(crate) retry: bool,
     pub(crate) read_version: u64,
     pub(crate) approved: bool,
+}
+
+/// A call that a person is asked about.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) call: Arc<Call>,
+    /// The rules that ask, if any does.
+    pub(crate) rules: Vec<RuleKey>,
 }
 
 /// The state of a task. A value: cloning it is a snapshot, and a decision reads it and nothing else.
@@ -89,7 +97,7 @@ pub struct Task {
     #[serde(skip)]
     pub(crate) out: FxHashMap<Arc<str>, Out>,
     #[serde(skip)]
-    pub(crate) asked: FxHashMap<Arc<str>, Arc<Call>>,
+    pub(crate) asked: FxHashMap<Arc<str>, Asked>,
     #[serde(skip)]
     pub(crate) stored: FxHashMap<u64, Stored>,
     /// Remarks of rounds that closed between two answers.
@@ -194,7 +202,8 @@ impl Task {
     /// The agent whose call is out, or was asked about.
     #[must_use]
     pub fn agent_of(&self, call_id: &str) -> Option<&str> {
-        let call = self.out.get(call_id).map(|out| &out.call).or_else(|| self.asked.get(call_id))?;
+        let call =
+            self.out.get(call_id).map(|out| &out.call).or_else(|| self.asked.get(call_id).map(|asked| &asked.call))?;
         self.sessions.get(call.session).map(|session| session.agent.as_str())
     }
 
