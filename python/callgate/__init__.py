@@ -13,6 +13,7 @@ from callgate._core import (
 )
 from callgate.runtime.errors import PolicyError, SpawnError
 from callgate.runtime.gate import Gate
+from callgate.runtime.prompt import prompt_text
 from callgate.runtime.task import MISSING, Task
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "Verdict",
     "canonical_json",
     "fingerprint",
+    "prompt_text",
 ]
