@@ -69,6 +69,8 @@ def test_objects_of_a_library_are_read_by_what_they_dump() -> None:
     assert found([said("Go."), {"role": "assistant", "content": [block]}]) == [("missing_result", 1, "t1")]
     message = Block({"role": "assistant", "tool_calls": asked(("c1", "run", "{}"))["tool_calls"], "audio": None})
     assert found([said("Go."), message]) == [("missing_result", 1, "c1")]
+    entry = Block(asked(("c1", "run", "{}"))["tool_calls"][0])
+    assert found([said("Go."), {"role": "assistant", "tool_calls": [entry]}]) == [("missing_result", 1, "c1")]
 
 
 @pytest.mark.parametrize(

@@ -203,3 +203,10 @@ def test_a_list_without_a_finding_is_not_changed(shape: str, data: st.DataObject
     messages = data.draw(LISTS[shape])
     if not {each.kind for each in inspect(messages, shape=shape)} - STAYS:
         assert repair(messages, shape=shape) == messages
+
+
+def test_a_list_of_calls_without_calls_is_taken_out() -> None:
+    empty: dict[str, Any] = {"role": "assistant", "content": "hm", "tool_calls": []}
+    assert [each.kind for each in inspect([empty])] == ["malformed_call"]
+    assert repair([empty]) == [said("hm", "assistant")]
+    assert repair([{"role": "assistant", "content": None, "tool_calls": []}], shape=CHAT) == []

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from callgate import Gate, Task
 from callgate.adapters import anthropic, openai
-from callgate.messages import MessageError, inspect
+from callgate.messages import MessageError, inspect, passes
 from callgate.testing import FakeClock
 
 RULES = """
@@ -367,3 +369,62 @@ def test_a_call_without_an_id_gets_one_in_the_message_too(desk: Callable[..., Ta
     turn = openai.take_turn(desk(), response, {"look": lambda n: n})
     assert [entry["id"] for entry in turn.messages[0]["tool_calls"]] == ["call_1"]
     assert turn.messages[1] == {"role": "tool", "tool_call_id": "call_1", "content": "1"}
+
+
+ARGUMENTS = st.sampled_from(
+    ['{"n": 1}', '{"n": 2}', "", '{"n": ', "[1]", "null", '{"n": 1, "n": 2}', "\ud800", None, 7]
+)
+IDS = st.sampled_from(["a", "b", "", None])
+
+
+@given(
+    wanted=st.lists(st.tuples(IDS, st.sampled_from(["look", "fast", "nobody", "", None]), ARGUMENTS), max_size=5),
+    failing=st.booleans(),
+)
+def test_whatever_a_model_asks_for_the_messages_are_in_order_and_tools_get_objects(
+    wanted: list[tuple[Any, Any, Any]], failing: bool
+) -> None:
+    handed: list[Any] = []
+
+    def tool(**given: Any) -> str:
+        handed.append(given)
+        if failing:
+            raise LookupError("nobody")
+        return "fine"
+
+    entries = [
+        {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
+        for id_, name, arguments in wanted
+    ]
+    task = DEFAULT.task("t")
+    tools = {"look": tool, "fast": tool}
+    turn = openai.take_turn(task, {"choices": [{"message": {"role": "assistant", "tool_calls": entries}}]}, tools)
+    assert passes(inspect(turn.messages))
+    assert len(turn.messages) == (1 + len(turn.calls) if turn.calls else 0)
+    assert all(given in ({"n": 1}, {"n": 2}, {}) for given in handed)
+    assert all(verdict.call_id == call.id for call, verdict in zip(turn.calls, turn.verdicts, strict=True))
+
+
+DEFAULT = Gate.load("default")
+
+
+@given(
+    wanted=st.lists(
+        st.tuples(
+            IDS, st.sampled_from(["look", "nobody", "", None]), st.sampled_from([{"n": 1}, {}, '{"n": 2}', None, 7])
+        ),
+        max_size=4,
+    ),
+    cut=st.booleans(),
+)
+def test_whatever_anthropics_model_asks_for_one_message_answers_it(
+    wanted: list[tuple[Any, Any, Any]], cut: bool
+) -> None:
+    blocks = [{"type": "tool_use", "id": id_, "name": name, "input": given} for id_, name, given in wanted]
+    response = {
+        "content": [{"type": "text", "text": "hm"}, *blocks],
+        "stop_reason": "max_tokens" if cut else "tool_use",
+    }
+    turn = anthropic.take_turn(DEFAULT.task("t"), response, {"look": lambda **given: str(given)})
+    assert passes(inspect(turn.messages))
+    assert [message["role"] for message in turn.messages] == ["assistant", "user"][: 1 + bool(turn.calls)]

@@ -184,7 +184,7 @@ class _Plan:
         """Keep the system's messages and the last turns; then the first request and older turns while there is room."""
         sizes = [self.count(unit.messages) for unit in self.units]
         system = [at for at, unit in enumerate(self.units) if unit.stays]
-        others = [at for at in range(len(self.units)) if at not in set(system)]
+        others = [at for at, unit in enumerate(self.units) if not unit.stays]
         taken = self.count([self._mark("")]) + sum(sizes[at] for at in system)
         last = others[-1:]
         for at in reversed(others[-max(keep, 1) : -1]):

@@ -66,7 +66,7 @@ def inspect(
 def _malformed(messages: Sequence[Message], shape: Shape) -> Iterator[Finding]:
     for index, message in enumerate(messages):
         for why in shape.malformed(message).values():
-            yield finding("malformed_call", index, None, why, "take it out, or write the name of the tool")
+            yield finding("malformed_call", index, None, why, "take it out, or write the call as the provider does")
 
 
 def _ids(pairs: Pairs) -> Iterator[Finding]:

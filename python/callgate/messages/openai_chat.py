@@ -36,8 +36,11 @@ class OpenAIChat:
         return found
 
     def malformed(self, message: Message) -> dict[int, str]:
-        """Entries without a tool's name."""
-        return {part: "the call names no tool" for part, entry in enumerate(_entries(message)) if _named(entry) is None}
+        """Entries without a tool's name, and a list without entries, which the provider refuses."""
+        entries = _entries(message)
+        if not entries:
+            return {-1: "`tool_calls` is empty"} if message.get("tool_calls") == [] else {}
+        return {part: "the call names no tool" for part, entry in enumerate(entries) if _named(entry) is None}
 
     def answers(self, index: int, message: Message) -> list[Answer]:
         """The message itself, if it is a tool's."""

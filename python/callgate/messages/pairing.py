@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -83,14 +84,19 @@ def _nearest(known: list[tuple[Turn, list[Call]]], index: int) -> list[Call]:
 def _by_place(turns: list[Turn], first: dict[Place, Answer], orphans: list[Answer]) -> set[Place]:
     """Pair what is left, as far as that is safe; takes what it pairs out of `orphans`."""
     guessed: set[Place] = set()
+    paired: set[Place] = set()
+    begins = [turn.begin for turn in turns]
+    near: dict[int, list[Answer]] = {}
+    for answer in orphans:
+        near.setdefault(bisect_right(begins, answer.index) - 1, []).append(answer)
     for at, turn in enumerate(turns):
-        until = turns[at + 1].begin if at + 1 < len(turns) else None
-        open_calls = [call for call in turn.calls if call.place not in first]
-        near = [answer for answer in orphans if turn.begin <= answer.index and (until is None or answer.index < until)]
-        nameless = all(call.id is None for call in open_calls) or all(answer.id is None for answer in near)
-        if open_calls and len(open_calls) == len(near) and (len(near) == 1 or nameless):
-            for call, answer in zip(open_calls, near, strict=True):
+        answers = near.get(at, [])
+        open_calls = [call for call in turn.calls if call.place not in first] if answers else []
+        nameless = all(call.id is None for call in open_calls) or all(answer.id is None for answer in answers)
+        if open_calls and len(open_calls) == len(answers) and (len(answers) == 1 or nameless):
+            for call, answer in zip(open_calls, answers, strict=True):
                 first[call.place] = answer
                 guessed.add(call.place)
-                orphans.remove(answer)
+                paired.add(answer.place)
+    orphans[:] = [answer for answer in orphans if answer.place not in paired]
     return guessed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 Message = Mapping[str, Any]
 
@@ -79,13 +79,14 @@ def plain_messages(messages: Iterable[Any]) -> list[Message]:
 
 
 def _plain_message(message: Any, index: int) -> Message:
-    found = plain(message)
+    found: Any = plain(message)
     if not isinstance(found, Mapping):
         raise MessageError(f"messages[{index}] is {_what(message)}, and an object is wanted", index)
-    content = found.get("content")
-    if isinstance(content, Sequence) and any(hasattr(block, "model_dump") for block in content):
-        return {**found, "content": [plain(block) for block in content]}
-    return found
+    for key in ("content", "tool_calls"):
+        parts = found.get(key)
+        if isinstance(parts, list) and any(hasattr(part, "model_dump") for part in parts):
+            found = {**found, key: [plain(part) for part in parts]}
+    return cast("Message", found)
 
 
 def plain(value: Any) -> Any:

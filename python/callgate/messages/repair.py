@@ -52,6 +52,9 @@ class _Repair:
         self.shape = shape
         self.pairs = pairs
         self.ids = _unique_ids(pairs)
+        self.more: dict[tuple[int, int], list[Answer]] = {}
+        for call, answer in pairs.more:
+            self.more.setdefault(call.place, []).append(answer)
 
     def run(self) -> list[Message]:
         turns = {turn.begin: turn for turn in self.pairs.turns}
@@ -112,7 +115,7 @@ class _Repair:
         first = self.pairs.first.get(call.place)
         if first is None:
             return None
-        answers = [first, *(answer for other, answer in self.pairs.more if other.place == call.place)]
+        answers: list[Answer] = [first, *self.more.get(call.place, ())]
         told = [answer for answer in answers if text_of(answer.content) != LOST]
         return (told or answers)[-1]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -42,7 +43,7 @@ def repeated_calls(
     spoken = [index for index, message in enumerate(messages) if _is_said(shape, index, message)]
     last = -1
     for turn in pairs.turns:
-        if any(last < index < turn.begin for index in spoken):
+        if bisect_left(spoken, turn.begin) > bisect_right(spoken, last):
             answered.clear()
         last = turn.begin
         kinds = [(call, kind) for call in turn.calls if (kind := _kind(call, policy)) is not None]
