@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from callgate.policy.compose import compose
@@ -101,6 +101,8 @@ TEXTS = st.text(st.sampled_from("ab é😀\n\t:#'\"\\|>-"), min_size=1, max_size
 @given(TEXTS, st.sampled_from(["'", '"', "|", ">"]), st.sampled_from([10, 1000]))
 def test_each_character_of_a_dumped_string_is_found_again(text: str, style: str, width: int) -> None:
     written = yaml.dump({"k": [text]}, default_style=style, width=width, allow_unicode=True)
+    # PyYAML folds lines that begin with a blank, which no reader unfolds again: its own does not either
+    assume(yaml.safe_load(written) == {"k": [text]})
     found = document(written)
     assert found.root.data == {"k": [text]}
     for at, char in enumerate(text):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from callgate.messages.openai_chat import SHAPE as CHAT
 from callgate.messages.openai_responses import SHAPE as RESPONSES
@@ -14,6 +14,9 @@ from callgate.runtime.turn import Said, Turn
 from .fields import field, number
 
 __all__ = ["open_turn", "take_turn", "take_turn_async"]
+
+# One of these has to be in a message of the assistant, or the provider refuses the next request.
+_SAYING: Final = ("content", "tool_calls", "refusal", "audio")
 
 
 def take_turn(
@@ -76,10 +79,10 @@ def _chat(response: Any) -> Said:
     message = plain(field(choices[0], "message")) if choices else None
     if not isinstance(message, dict):
         raise MessageError("this is no response: its first choice has no message")
-    # what the provider adds to its answers and does not want back
-    kept = {key: value for key, value in message.items() if value is not None or key == "content"}
-    usage = field(response, "usage")
-    return Said(CHAT, [{"role": "assistant", **kept}], tokens=_tokens(usage, "prompt_tokens", "completion_tokens"))
+    # what the provider adds to its answers and has nothing in is not sent back: `annotations: []`, `refusal: null`
+    kept = {key: value for key, value in message.items() if key == "content" or value not in (None, [])}
+    said = [{"role": "assistant", **kept}] if any(kept.get(key) for key in _SAYING) else []
+    return Said(CHAT, said, tokens=_tokens(field(response, "usage"), "prompt_tokens", "completion_tokens"))
 
 
 def _responses(response: Any) -> Said:

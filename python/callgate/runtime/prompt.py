@@ -68,8 +68,8 @@ def rules_as_text(spec: Mapping[str, Any], tools: Mapping[str, Any], language: s
 
     Example:
         >>> spec = {"budgets": {"steps": 8}, "detectors": {"cycle": {"laps": 3}}}
-        >>> print(rules_as_text(spec, {}).splitlines()[-1])
-        - Steps: 8.
+        >>> "- Steps: 8." in rules_as_text(spec, {})
+        True
     """
     if language not in LANGUAGES:
         raise ValueError(f"unknown language `{language}`: there are " + ", ".join(f"`{known}`" for known in LANGUAGES))
