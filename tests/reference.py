@@ -87,8 +87,8 @@ class Task:
             short = next((reason for reasons in sound for reason in reasons if reason.startswith("budget_")), None)
             if short and self.mode == "enforce":
                 self.history, self.budgets.noted, self.stopped = saved
-                for verdict in verdicts:
-                    self.refuse_for(verdict, short)
+                for call, verdict in zip(batch, verdicts, strict=True):
+                    self.refuse_for(call, verdict, short)
         if verdicts:
             verdicts[0].notes += self.heard([(batch[0].id, reason) for reason in noted])
             verdicts[took_step].notes += self.heard([(batch[took_step].id, reason) for reason in step_noted])
@@ -436,10 +436,12 @@ class Task:
             verdict.notes += self.heard([(call.id, reason) for reason in self.budgets.notes(self.history, call)])
         return verdict
 
-    def refuse_for(self, verdict: Verdict, short: str) -> None:
-        """Refuse a call of a batch that is admitted as a whole or not at all."""
+    def refuse_for(self, call: Call, verdict: Verdict, short: str) -> None:
+        """Refuse a call of a batch that is admitted as a whole or not at all; nothing of the batch was taken."""
         if verdict.reasons == ["duplicate_in_batch"]:
             return
+        own = ["budget_steps", "budget_time", *self.budgets.reasons(self.history, call)]
+        verdict.reasons = [reason for reason in verdict.reasons if not reason.startswith("budget_") or reason in own]
         if short not in verdict.reasons:
             verdict.reasons = sorted([*verdict.reasons, short], key=place_of)
         if verdict.action == "stop":
