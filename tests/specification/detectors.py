@@ -229,14 +229,31 @@ def same_result(history: History, call: Call, rungs: Rungs, seen: Outcome | None
 
 def no_gain(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
     reads = reads_of_tool(history, call, "gain")
-    count = 0
-    for turn in reversed(reads):
+    counted: list[Turn] = []
+    for turn in reads:
         if turn.gain:
-            break
-        count += 1
+            counted = []
+        elif not is_fresh_look(history, turn):
+            counted.append(turn)
+    if seen is not None and is_fresh_look(history, next(turn for turn in reads if turn.outcome is seen)):
+        return []
     if seen is None and asks_for_more(history, call):
         return []
-    return [Streak(count, last_time(reads), the_reads(call))]
+    return [Streak(len(counted), last_time(counted), the_reads(call))]
+
+
+def is_fresh_look(history: History, turn: Turn) -> bool:
+    """Tell whether a write has landed on the call since it last came back: its world has changed."""
+    earlier = [
+        entry
+        for entry in history.fed("gain")
+        if entry.call.agent == turn.call.agent and entry.call.loose == turn.call.loose and not entry.outcome.erred
+    ]
+    place = next((place for place, entry in enumerate(earlier) if entry is turn), 0)
+    if place == 0:
+        return False
+    between = history[history.index(earlier[place - 1]) + 1 : history.index(turn)]
+    return any(isinstance(entry, Turn) and ends_run(entry, turn.call) for entry in between)
 
 
 def asks_for_more(history: History, call: Call) -> bool:

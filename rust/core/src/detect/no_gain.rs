@@ -1,20 +1,28 @@
 //! `no_gain`: calls that bring nothing new, of one tool's reads and of the whole task.
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::same_result::{incident, place};
 use super::tally::Tally;
-use super::{counted, Before, Detector, Dispatch, Observation, Remarks, Said};
+use super::{counted, Before, Detector, Dispatch, Observation, Remarks, Said, Stake, Write};
 use crate::call::Call;
 use crate::policy::{Detectors, Resets};
 use crate::verdict::Finding;
 use crate::Reason;
 
-/// Reads in a row without gain, by tool and target.
+/// Reads in a row without gain, by tool and target. A call that a landed write has made worth repeating is a fresh look at
+/// a changed world: that it brings nothing new is no news of the tool.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct NoGain {
     streaks: FxHashMap<u64, Tally>,
+    /// Reads that no write has landed on since their last outcome, by loose identity.
+    looked: FxHashMap<u64, Stake>,
+    /// Those that one has.
+    outdated: FxHashSet<u64>,
 }
+
+/// Reads remembered by one agent; past it all is forgotten, the streaks too.
+const MOST_READS: usize = 65_536;
 
 impl Detector for NoGain {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
@@ -43,6 +51,7 @@ impl Detector for NoGain {
     }
 
     fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {
+        let is_fresh_look = self.look(&seen.call);
         if !seen.is_known_read() {
             return;
         }
@@ -50,15 +59,43 @@ impl Detector for NoGain {
             self.streaks.remove(&place(&seen.call));
             return;
         }
+        if is_fresh_look {
+            return;
+        }
         let tally = self.streaks.entry(place(&seen.call)).or_default();
         tally.add(seen.at);
         remarks.count(Reason::NoGain, seen, |by| by.no_gain.as_ref().map(|it| &it.rungs), tally.count);
     }
 
+    fn landed(&mut self, write: &Write<'_>) {
+        let outdated = &mut self.outdated;
+        self.looked.retain(|call, stake| {
+            let ended = stake.ended_by_landed(write);
+            if ended {
+                outdated.insert(*call);
+            }
+            !ended
+        });
+    }
+
     fn reset(&mut self, resets: Resets) {
         if resets.gain {
-            self.streaks.clear();
+            *self = Self::default();
         }
+    }
+}
+
+impl NoGain {
+    /// Remembers that a read came back. Whether a write has landed on it since it last did.
+    fn look(&mut self, call: &Call) -> bool {
+        if !call.is_read() {
+            return false;
+        }
+        if self.looked.len().saturating_add(self.outdated.len()) >= MOST_READS {
+            *self = Self::default();
+        }
+        self.looked.insert(call.loose, Stake::of(call));
+        self.outdated.remove(&call.loose)
     }
 }
 
