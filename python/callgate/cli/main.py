@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
 from typing import Final
 
 from callgate.cli import UsageError
@@ -25,6 +26,7 @@ VERBS: Final = {
     "inspect": "find what is wrong with a message list: lost, torn, cut and repeated results",
     "prompt": "print the rules of a policy as text for a system prompt",
     "tools": "search tool definitions, or find those that nobody calls any more",
+    "import": "write a first manifest, from a list of tools or a trace",
     "schema": "print the JSON Schema of a kind of documents",
 }
 
@@ -99,7 +101,7 @@ def _run(argv: list[str]) -> int:
 
         hint = did_you_mean(verb, VERBS) or "`callgate help` lists what there is"
         raise UsageError(f"unknown command `{verb}`: {hint}")
-    module = import_module(f"callgate.cli.{verb}")
+    module = import_module(f"callgate.cli.{verb}_" if iskeyword(verb) else f"callgate.cli.{verb}")
     parser = argparse.ArgumentParser(prog=f"callgate {verb}", description=module.__doc__)
     module.add_arguments(parser)
     code: int = module.run(parser.parse_args(argv[1:]))

@@ -19,7 +19,7 @@ from callgate.report.findings import Findings, render
 from callgate.report.replay import Outcome, render_json, render_text
 from callgate.report.snippet import printable
 from callgate.traces.decisions import DecisionsError, decisions_to
-from callgate.traces.lines import TraceError, refuse_unreadable
+from callgate.traces.lines import STDIN, TraceError, refuse_unreadable
 from callgate.traces.replay import OPEN_SESSIONS, Fault, replay_file, together
 
 # No policy was found where one was looked for: the command was wrong rather than a policy.
@@ -33,7 +33,7 @@ _EVERY: Final = 0.2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `callgate replay` takes."""
-    parser.add_argument("traces", metavar="TRACE", nargs="+", help="a trace: JSON lines, `.jsonl` or `.jsonl.gz`")
+    parser.add_argument("traces", metavar="TRACE", nargs="+", help="a trace: JSON lines, `.jsonl` or `.jsonl.gz`; `-` is standard input")
     parser.add_argument("--policy", metavar="P", required=True, help="a pack's name, or a policy file or folder")
     parser.add_argument(
         "--manifest", metavar="PATH", action="append", default=[],
@@ -60,6 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("`--open-sessions` is at least 1")
     began = moment(arguments.now)
     traces = [Path(trace) for trace in arguments.traces]
+    if traces.count(STDIN) > 1:
+        raise UsageError("standard input can be read once: name `-` once")
     for trace in traces:
         try:
             refuse_unreadable(trace)
@@ -132,13 +134,13 @@ class _Told:
         self._watched = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._at = 0
         self._trace = Path()
-        self._size = 0
+        self._size: int | None = None
         self._shown = 0
         self._next = 0.0
 
     def begin(self, trace: Path) -> None:
         self._at, self._trace, self._shown = self._at + 1, trace, 0
-        self._size = trace.stat().st_size
+        self._size = None if trace == STDIN else trace.stat().st_size
 
     def fault(self, fault: Fault) -> None:
         if len(self.kept) < MOST_KEPT:
@@ -158,9 +160,9 @@ class _Told:
         now = time.monotonic()
         if self._watched and now >= self._next:
             self._next = now + _EVERY
-            share = read / self._size if self._size else 1.0
+            share = "" if self._size is None else f"{read / self._size if self._size else 1.0:.0%}, "
             name = printable(self._trace.name)
-            text = f"{self._at}/{self._files} {name}: {share:.0%}, {calls:,} calls"
+            text = f"{self._at}/{self._files} {name}: {share}{calls:,} calls"
             print(f"\r\x1b[K{text[:100]}", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
+import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Final, NamedTuple, cast
+from typing import Final, NamedTuple, Protocol, cast
 
 CHUNK: Final = 1 << 20
 """Bytes, uncompressed, that are read at once."""
 LONGEST_LINE: Final = 64 << 20
 """Bytes of one line; the core reads no longer text either."""
+STDIN: Final = Path("-")
+"""Stands for standard input; a file of that name is `./-`."""
 _GZIP: Final = b"\x1f\x8b"
+
+
+class ByteStream(Protocol):
+    """What a trace is read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most so many bytes; none at the end."""
 
 
 class TraceError(Exception):
@@ -39,6 +51,8 @@ def refuse_unreadable(path: Path) -> None:
     Raises:
         TraceError: it is not there, no file, or not for us to read.
     """
+    if path == STDIN:
+        return
     if path.is_dir():
         raise TraceError("this is a folder: name the trace files in it")
     try:
@@ -50,11 +64,28 @@ def refuse_unreadable(path: Path) -> None:
         raise TraceError("the file is empty" if not head else "the name ends with `.gz`, but this is no gzip file")
 
 
-def chunks(path: Path, *, size: int = CHUNK, longest: int = LONGEST_LINE) -> Iterator[Chunk]:
+def is_trace(source: Path | ByteStream) -> bool:
+    """Whether something looks like a trace: its first line that is not empty is a record, with a `session`.
+
+    Raises:
+        TraceError: it cannot be read.
+    """
+    for chunk in chunks(source):
+        for line in chunk.lines.splitlines():
+            if line.strip():
+                try:
+                    record = json.loads(line)
+                except (ValueError, RecursionError):
+                    return False
+                return isinstance(record, dict) and "session" in record
+    return False
+
+
+def chunks(path: Path | ByteStream, *, size: int = CHUNK, longest: int = LONGEST_LINE) -> Iterator[Chunk]:
     """Read a trace file.
 
     Args:
-        path: JSON lines, compressed with gzip or not; the file itself tells which.
+        path: JSON lines, compressed with gzip or not; the file itself tells which. `-` is standard input.
         size: bytes that are read at once.
         longest: bytes of the longest line; longer ones are left out and told.
 
@@ -65,10 +96,12 @@ def chunks(path: Path, *, size: int = CHUNK, longest: int = LONGEST_LINE) -> Ite
         TraceError: the file cannot be read, or breaks off; all that could be read was yielded before.
     """
     try:
-        with path.open("rb") as file:
-            compressed = file.peek(2)[:2] == _GZIP
-            stream = cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb") if compressed else file)
-            yield from _whole_lines(stream, file, size, longest)
+        with _opened(path) as counted:
+            head = counted.peek(2)
+            stream: ByteStream = counted
+            if head == _GZIP:
+                stream = cast("ByteStream", gzip.GzipFile(fileobj=counted, mode="rb"))  # type: ignore[call-overload]
+            yield from _whole_lines(stream, counted, size, longest)
     except EOFError:
         raise TraceError("the file is cut off: its gzip stream has no end") from None
     except (gzip.BadGzipFile, zlib.error) as error:
@@ -77,7 +110,41 @@ def chunks(path: Path, *, size: int = CHUNK, longest: int = LONGEST_LINE) -> Ite
         raise TraceError(_why(error)) from None
 
 
-def _whole_lines(stream: IO[bytes], file: IO[bytes], size: int, longest: int) -> Iterator[Chunk]:
+class _Counted:
+    """A stream that tells how many bytes were taken from it, which a pipe does not."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self.taken = 0
+        self._stream = stream
+        self._ahead = b""
+
+    def peek(self, size: int) -> bytes:
+        while len(self._ahead) < size and (more := self._stream.read(size - len(self._ahead))):
+            self._ahead += more
+        return self._ahead[:size]
+
+    def read(self, size: int = -1, /) -> bytes:
+        data, self._ahead = self._ahead, b""
+        if size < 0 or len(data) < size:
+            data += self._stream.read(size if size < 0 else size - len(data))
+        elif len(data) > size:
+            data, self._ahead = data[:size], data[size:]
+        self.taken += len(data)
+        return data
+
+
+@contextmanager
+def _opened(path: Path | ByteStream) -> Iterator[_Counted]:
+    if path == STDIN:
+        path = sys.stdin.buffer
+    if not isinstance(path, Path):
+        yield _Counted(path)
+        return
+    with path.open("rb") as file:
+        yield _Counted(file)
+
+
+def _whole_lines(stream: ByteStream, file: _Counted, size: int, longest: int) -> Iterator[Chunk]:
     rest: list[bytes] = []  # the beginning of a line whose end has not come yet
     held, number, dropping = 0, 1, False
     broken: BaseException | None = None
@@ -97,11 +164,11 @@ def _whole_lines(stream: IO[bytes], file: IO[bytes], size: int, longest: int) ->
         lines, first = b"".join([*rest, data[:end]]), number
         if dropping:
             lines = data[data.find(b"\n") : end]
-        yield Chunk(lines, first, file.tell(), (first,) if dropping else ())
+        yield Chunk(lines, first, file.taken, (first,) if dropping else ())
         number += lines.count(b"\n")
         rest, held, dropping = [data[end:]], len(data) - end, False
     if dropping or any(rest):
-        yield Chunk(b"".join(rest), number, file.tell(), (number,) if dropping else ())
+        yield Chunk(b"".join(rest), number, file.taken, (number,) if dropping else ())
     if broken is not None:
         raise broken
 
