@@ -33,7 +33,9 @@ _EVERY: Final = 0.2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `callgate replay` takes."""
-    parser.add_argument("traces", metavar="TRACE", nargs="+", help="a trace: JSON lines, `.jsonl` or `.jsonl.gz`; `-` is standard input")
+    parser.add_argument(
+        "traces", metavar="TRACE", nargs="+", help="a trace: JSON lines, `.jsonl` or `.jsonl.gz`; `-` is standard input"
+    )
     parser.add_argument("--policy", metavar="P", required=True, help="a pack's name, or a policy file or folder")
     parser.add_argument(
         "--manifest", metavar="PATH", action="append", default=[],

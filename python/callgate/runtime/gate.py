@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from callgate._core import CompiledPolicy, SnapshotError, TaskState
 
+from . import argument_types
 from .clock import Clock, SystemClock
 from .errors import PolicyError
 from .task import Task
@@ -28,6 +29,8 @@ class Gate:
     def __init__(
         self, policy: CompiledPolicy, *, warnings: tuple[Diagnostic, ...] = (), clock: Clock | None = None
     ) -> None:
+        if not isinstance(policy, CompiledPolicy):
+            raise TypeError(f"`Gate` takes a compiled policy: `Gate.load({policy!r})` loads one from a path or a pack")
         self.policy = policy
         self.warnings = warnings
         self.clock: Clock = clock or SystemClock()
@@ -55,12 +58,15 @@ class Gate:
 
         Raises:
             PolicyError: something is wrong with the documents; all of it is in `diagnostics`.
+            TypeError: `source` is neither a text nor a path, or `policy` is no text.
 
         Example:
             >>> Gate.load("default").policy.name
             'default'
         """
-        compiled, diagnostics = _compile(source, policy)
+        if not isinstance(source, os.PathLike):
+            argument_types.text(source, "source")
+        compiled, diagnostics = _compile(source, argument_types.optional_text(policy, "policy"))
         if compiled is None:
             raise PolicyError(diagnostics)
         return cls(compiled, warnings=tuple(diagnostics), clock=clock)
@@ -89,6 +95,7 @@ class Gate:
                 copied, and kept in snapshots.
 
         Raises:
+            TypeError: an argument is of another type than it has to be, such as a label that is no text.
             ArgumentError: `context` is not JSON-like; `path` says where.
 
         Example:
@@ -98,17 +105,17 @@ class Gate:
         """
         state = TaskState(
             self.policy,
-            task_id,
+            argument_types.text(task_id, "task_id"),
             os.urandom(16),
             0.0,
-            context=None if context is None else dict(context),
-            trace_id=trace_id,
-            conversation_id=conversation_id,
-            tenant=tenant,
-            labels=None if labels is None else dict(labels),
+            context=argument_types.mapping(context, "context"),
+            trace_id=argument_types.optional_text(trace_id, "trace_id"),
+            conversation_id=argument_types.optional_text(conversation_id, "conversation_id"),
+            tenant=argument_types.optional_text(tenant, "tenant"),
+            labels=argument_types.text_mapping(labels, "labels"),
             began=self.clock.wall(),
         )
-        return Task(self, state, agent, self.clock.monotonic())
+        return Task(self, state, argument_types.text(agent, "agent"), self.clock.monotonic())
 
     def resume(self, snapshot: str, *, agent: str = "root", any_policy: bool = False) -> Task:
         """Go on from `Task.snapshot`, in this or another process. The time in between counts.

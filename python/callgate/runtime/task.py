@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from callgate._core import TaskState
 
+from . import argument_types
 from .errors import SpawnError, reported
 
 if TYPE_CHECKING:
@@ -111,10 +112,9 @@ class Task:
             A verdict for each call, in their order.
 
         Raises:
-            KeyError: a call has no `tool` or no `arguments`.
+            TypeError: this is no list of calls, or a call has no `tool` or no `arguments`; nothing is judged then.
         """
-        batch = [(call["tool"], call["arguments"], call.get("call_id"), call.get("hints")) for call in calls]
-        return self._state.admit_all(self.agent, batch, self._now(now))
+        return self._state.admit_all(self.agent, argument_types.calls(calls), self._now(now))
 
     def observe(
         self,
@@ -133,7 +133,7 @@ class Task:
             call_id: the verdict's `call_id`.
             result: what the tool returned; left out where it is not known. Anything Python has: dataclasses and
                 pydantic-like objects are read by their fields, what has no JSON form equals nothing.
-            error: the exception, `{"type", "status", "message"}`, or a text.
+            error: the exception, `{"type", "status", "message"}`, or a text, where there is no result.
             is_error: the result is a failure, as MCP and others flag it.
             result_digest: a digest of the whole result where `result` was cut.
             tokens: how many tokens the result takes.
@@ -144,13 +144,19 @@ class Task:
 
         Raises:
             UnknownCallError: no call of that id is out.
+            ValueError: both `result` and `error` were handed over; the call is still out.
         """
         known = result is not MISSING
         told = None
+        if known and error is not None:
+            raise ValueError(
+                "a call ended either with `result` or with `error`, and both were handed over: "
+                "for a result that tells of a failure write `result=..., is_error=True`"
+            )
         if error is not None:
             told = reported(error)
         return self._state.observe(
-            call_id,
+            argument_types.text(call_id, "call_id"),
             self._now(now),
             result=result if known else None,
             known=known,
@@ -166,7 +172,7 @@ class Task:
         Raises:
             UnknownCallError: no call of that id is out.
         """
-        self._state.abandon(call_id, self._now(now))
+        self._state.abandon(argument_types.text(call_id, "call_id"), self._now(now))
 
     def approve(self, call_id: str, *, now: float | None = None) -> Verdict:
         """Say yes to a call that was asked about. It is judged once more, on the state as it is now.
@@ -174,7 +180,7 @@ class Task:
         Raises:
             UnknownCallError: no call of that id was asked about.
         """
-        return self._state.approve(call_id, self._now(now))
+        return self._state.approve(argument_types.text(call_id, "call_id"), self._now(now))
 
     def deny(self, call_id: str, *, now: float | None = None) -> list[Note]:
         """Say no to a call that was asked about. The same call, issued again, is refused without asking.
@@ -182,7 +188,7 @@ class Task:
         Raises:
             UnknownCallError: no call of that id was asked about.
         """
-        return self._state.deny(call_id, self._now(now))
+        return self._state.deny(argument_types.text(call_id, "call_id"), self._now(now))
 
     @contextmanager
     def round(self, *, now: float | None = None) -> Iterator[Round]:
@@ -216,7 +222,7 @@ class Task:
         Raises:
             SpawnError: it would be deeper than the policy allows, or the name is taken; nothing is used then.
         """
-        refused = self._state.spawn(self.agent, agent, self._now(now))
+        refused = self._state.spawn(self.agent, argument_types.text(agent, "agent"), self._now(now))
         if refused is not None:
             raise SpawnError(*refused)
         return Task(self._gate, self._state, agent, self._started)

@@ -1,5 +1,6 @@
 //! A tool's `parameters`: whether a call's arguments are such as the tool takes, with every fault by its path.
 use callgate_value::Value;
+use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, Validator};
 
 /// Faults told at most: a model mends a few at a time.
@@ -32,7 +33,13 @@ impl ArgumentSchema {
         let json = to_json_value(schema);
         let options =
             jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(PatternOptions::regex());
-        let validator = options.build(&json).map_err(|error| error.to_string())?;
+        let validator = options.build(&json).map_err(|error| match error.kind() {
+            ValidationErrorKind::Referencing(_) => match outside(&json) {
+                Some(reference) => format!("`$ref: {reference}` leads out of it, and nothing is fetched"),
+                None => format!("a `$ref` leads nowhere: {error}"),
+            },
+            _ => error.to_string(),
+        })?;
         let says_nothing = json.as_object().is_some_and(|keys| {
             keys.iter().all(|(key, value)| key == "type" && value == "object" || key == "description" || key == "title")
         });
@@ -80,6 +87,18 @@ impl ArgumentSchema {
         } else {
             format!("{message} ({})", hints.join(" "))
         }
+    }
+}
+
+/// The first reference of a schema that leads to another document.
+fn outside(schema: &serde_json::Value) -> Option<String> {
+    match schema {
+        serde_json::Value::Object(map) => {
+            let own = map.get("$ref").and_then(serde_json::Value::as_str).filter(|to| !to.starts_with('#'));
+            own.map(str::to_owned).or_else(|| map.values().find_map(outside))
+        }
+        serde_json::Value::Array(items) => items.iter().find_map(outside),
+        _ => None,
     }
 }
 

@@ -94,7 +94,10 @@ impl Record {
     /// # Errors
     /// A sentence that says what is wrong with the line.
     pub fn from_line(line: &[u8]) -> Result<Self, String> {
-        Self::from_value(read_json(line).map_err(|error| error.to_string())?)
+        // the reader's own "line 1" would read as the file's: whoever has the line knows its number
+        Self::from_value(
+            read_json(line).map_err(|error| format!("{} (column {})", error.kind.message(), error.column))?,
+        )
     }
 
     /// Reads a record from its value.

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use callgate_core::guard::Guard;
 use callgate_core::policy::Policy;
-use callgate_core::{About, Event, Outcome, Reported, Request, SnapshotError as CoreSnapshotError, Task as CoreTask};
+use callgate_core::{
+    About, Event, Outcome, Reason, Reported, Request, SnapshotError as CoreSnapshotError, Task as CoreTask,
+};
 use callgate_value::{Map, Value};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyLookupError, PyRuntimeError, PyTypeError, PyValueError};
@@ -291,7 +293,14 @@ impl TaskState {
         let mut state = self.lock()?;
         let policy = self.guard.policy(child, state.task.about());
         let answer = state.task.spawn(&policy, parent, child, now);
-        Ok(answer.err().map(|finding| (finding.name(), callgate_core::reply::explain(&finding, child))))
+        Ok(answer.err().map(|finding| {
+            let message = match finding.reason {
+                // its words are about calls
+                Reason::BadCallId => format!("an agent named `{child}` is in this task already"),
+                _ => callgate_core::reply::explain(&finding, child),
+            };
+            (finding.name(), message)
+        }))
     }
 
     /// Somebody spoke.

@@ -73,11 +73,11 @@ impl Thresholds {
     }
 
     /// Names under `for` that are neither a tool nor a group.
-    pub(crate) fn check_names(&self, is_known: impl Fn(&str) -> bool, faults: &mut Faults) {
-        for (name, _) in self.special.iter().filter(|(name, _)| !is_known(name)) {
+    pub(crate) fn check_names(&self, known: &[&str], faults: &mut Faults) {
+        for (name, _) in self.special.iter().filter(|(name, _)| !known.contains(&name.as_str())) {
             let message = format!("`{name}` is no tool or group of the manifests in force");
             let fault = Fault::key(codes::UNDECLARED_NAME, at(&["spec", "detectors", "for", name]), message);
-            faults.add(Place::Policy, fault.warning());
+            faults.undeclared(fault, name, known);
         }
     }
 }

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::expression::Expression;
 use crate::model::cel::Cel;
+use crate::model::spelling::near_name;
 use crate::model::{self, codes, Fault, GuardPolicy, Pointer, Segment, Severity, Stage, ToolManifest};
 use crate::policy::Policy;
 
@@ -61,6 +62,14 @@ impl Faults {
         self.found.push(Located { place, fault });
     }
 
+    /// A warning about a name of the policy that no manifest has. Reports show a hundred faults of a file; comparing
+    /// further names with all known ones would be for nobody.
+    pub(crate) fn undeclared(&mut self, fault: Fault, name: &str, known: &[&str]) {
+        const HINTED: usize = 100;
+        let fault = if self.found.len() < HINTED { fault.hint(near_name(name, known)) } else { fault };
+        self.add(Place::Policy, fault.warning());
+    }
+
     fn has_errors(&self) -> bool {
         self.found.iter().any(|located| located.fault.severity == Severity::Error)
     }
@@ -75,15 +84,17 @@ impl Faults {
         expect: Option<Type>,
     ) -> Option<Expression> {
         let source = cel.as_str();
-        match Expression::compile(source, env, expect) {
+        match Expression::compile(source, env, expect.clone()) {
             Ok(expression) => Some(expression),
             Err(mistakes) => {
-                for mistake in mistakes {
+                let prose = expect == Some(Type::String) && reads_like_prose(source);
+                // one slip, the missing quotes, makes many mistakes: the first stands for all
+                for mistake in mistakes.into_iter().take(if prose { 1 } else { usize::MAX }) {
                     let points = |byte: u32| source.get(..byte as usize).map_or(0, |text| text.chars().count());
                     let code = codes::of_expression(mistake.code);
                     let mut fault = Fault::value(code, at.clone(), mistake.message);
                     fault.span = Some((points(mistake.span.start), points(mistake.span.end)));
-                    fault.hint = mistake.hint;
+                    fault.hint = if prose { Some(quoted(source)) } else { mistake.hint };
                     self.add(place, fault);
                 }
                 None
@@ -97,6 +108,34 @@ impl Faults {
         let hint = "leave it out for now: it would have no effect, and that would be worse than an error";
         self.add(place, Fault::key(codes::NOT_YET, at.clone(), message).hint(hint));
     }
+}
+
+/// Whether a text was meant as it stands rather than as an expression: two plain words side by side, which no expression
+/// has outside of quotes, or a single one that is capitalised.
+fn reads_like_prose(source: &str) -> bool {
+    if source.contains('"') {
+        return false;
+    }
+    let is_word = |word: &str| {
+        let bare = word.trim_end_matches([',', '.', ':', ';', '!', '?']).trim_start_matches('(').trim_end_matches(')');
+        !bare.is_empty() && bare != "in" && bare.chars().all(|letter| letter.is_alphabetic() || "'’-".contains(letter))
+    };
+    let words: Vec<&str> = source.split_whitespace().collect();
+    match words.as_slice() {
+        [word] => is_word(word) && word.starts_with(char::is_uppercase),
+        words => words.windows(2).any(|pair| pair.iter().all(|word| is_word(word))),
+    }
+}
+
+/// How a text is written that stands for itself: a CEL text inside a YAML text.
+fn quoted(source: &str) -> String {
+    const SHOWN: usize = 60;
+    let mut text: String = source.trim().chars().take(SHOWN).collect();
+    if text.len() < source.trim().len() {
+        text.push('…');
+    }
+    let text = text.replace('\\', "\\\\").replace('\'', "''").replace('\n', "\\n");
+    format!("this is a CEL expression: a text that stands for itself is quoted twice, '\"{text}\"'")
 }
 
 /// The place of keys under the document's root.

@@ -15,16 +15,45 @@ use crate::model::{codes, Fault, GuardPolicy};
 use crate::policy::{Ladder, Mode, Phase, Policy, Resets, Rule, RuleEffect};
 use crate::verdict::Action;
 
-/// Names that a policy gives and no manifest has.
+/// Names of tools and groups that a policy gives and no manifest has. Without any manifest nothing is known to be wrong.
 pub(crate) fn check_names(spec: &PolicySpec, tools: &Tools, faults: &mut Faults) {
-    let limited = spec.budgets.as_ref().and_then(|budgets| budgets.calls_per_tool.as_ref());
-    for (name, _) in limited.into_iter().flat_map(|limits| limits.iter()) {
-        if name != "*" && !tools.contains_key(name) && !tools.is_empty() {
-            let pointer = at(&["spec", "budgets", "calls_per_tool", name]);
-            let message = format!("`{name}` is no tool of the manifests in force");
-            faults.add(Place::Policy, Fault::key(codes::UNDECLARED_NAME, pointer, message).warning());
+    if tools.is_empty() {
+        return;
+    }
+    let (names, groups) = (tool_names(tools), group_names(tools));
+    let budgets = spec.budgets.as_ref();
+    let per_tool = budgets.and_then(|budgets| budgets.calls_per_tool.as_ref());
+    let per_tool = per_tool.into_iter().flat_map(|limits| limits.iter()).map(|(name, _)| name);
+    for name in per_tool.filter(|name| *name != "*" && !names.contains(name)) {
+        let message = format!("`{name}` is no tool of the manifests in force");
+        let fault = Fault::key(codes::UNDECLARED_NAME, at(&["spec", "budgets", "calls_per_tool", name]), message);
+        faults.undeclared(fault, name, &names);
+    }
+    let per_group = budgets.and_then(|budgets| budgets.calls_per_group.as_ref());
+    let per_group = per_group.into_iter().flat_map(|limits| limits.iter()).map(|(name, _)| name);
+    for name in per_group.filter(|name| !groups.contains(name)) {
+        let message = format!("`{name}` is no group of the manifests in force");
+        let fault = Fault::key(codes::UNDECLARED_NAME, at(&["spec", "budgets", "calls_per_group", name]), message);
+        if groups.is_empty() {
+            faults.add(Place::Policy, fault.hint("no tool of them has `groups`").warning());
+        } else {
+            faults.undeclared(fault, name, &groups);
         }
     }
+}
+
+fn tool_names(tools: &Tools) -> Vec<&str> {
+    let mut names: Vec<&str> = tools.keys().map(|name| &**name).collect();
+    names.sort_unstable();
+    names
+}
+
+fn group_names(tools: &Tools) -> Vec<&str> {
+    let mut names: Vec<&str> =
+        tools.values().flat_map(|entry| entry.base.groups.iter().map(|group| &**group)).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 pub(crate) fn compile(
@@ -37,11 +66,8 @@ pub(crate) fn compile(
 ) -> Policy {
     let spec = &document.spec;
     if !tools.is_empty() {
-        let is_known = |name: &str| {
-            tools.contains_key(name)
-                || tools.values().any(|entry| entry.base.groups.iter().any(|group| **group == *name))
-        };
-        thresholds.check_names(is_known, faults);
+        let known: Vec<&str> = tool_names(&tools).into_iter().chain(group_names(&tools)).collect();
+        thresholds.check_names(&known, faults);
     }
     if spec.needs.as_ref().is_some_and(|needs| !needs.is_empty()) {
         faults.not_yet(Place::Policy, &at(&["spec", "needs"]), "what a task needs");
@@ -202,6 +228,7 @@ fn rules(
     faults: &mut Faults,
 ) -> Vec<Rule> {
     let mut rules = Vec::new();
+    let names = tool_names(tools);
     for (index, rule) in spec.rules.iter().flatten().enumerate() {
         let place = at(&["spec", "rules"]).index(index);
         let phase = if rule.phase == Some(written::Phase::Observe) { Phase::Observe } else { Phase::Admit };
@@ -210,7 +237,8 @@ fn rules(
             if !tools.contains_key(name.as_str()) && !tools.is_empty() {
                 let message = format!("`{}` is no tool of the manifests in force", name.as_str());
                 let pointer = place.key("tools").index(position);
-                faults.add(Place::Policy, Fault::value(codes::UNDECLARED_NAME, pointer, message).warning());
+                let fault = Fault::value(codes::UNDECLARED_NAME, pointer, message);
+                faults.undeclared(fault, name.as_str(), &names);
             }
         }
         let named = rule.tools.iter().flatten().map(|name| arguments.get(name.as_str()).cloned().unwrap_or(Type::Dyn));

@@ -46,6 +46,10 @@ macro_rules! model {
                 matches!(value, callgate_value::Value::Map(_))
             }
 
+            fn keys() -> &'static [&'static str] {
+                Self::KEYS
+            }
+
             fn read(value: &callgate_value::Value, reader: &mut $crate::model::reader::Reader) -> Option<Self> {
                 let map = reader.map(value, model!(@noun $($noun)?), Self::KEYS)?;
                 $(

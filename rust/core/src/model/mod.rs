@@ -26,7 +26,7 @@ pub mod numbers;
 pub mod policy;
 pub mod reader;
 pub mod schema;
-mod spelling;
+pub(crate) mod spelling;
 pub mod texts;
 pub mod times;
 pub(crate) mod words;
@@ -51,6 +51,7 @@ pub fn read<T: Checked>(document: &Value, stage: Stage) -> (Option<T>, Vec<Fault
     let mut reader = Reader::default();
     let read = T::read(document, &mut reader);
     let mut faults = reader.into_faults();
+    faults.iter_mut().for_each(lead_home::<T>);
     let clean = faults.is_empty();
     match &read {
         Some(read) => {
@@ -66,6 +67,28 @@ pub fn read<T: Checked>(document: &Value, stage: Stage) -> (Option<T>, Vec<Fault
         }
     }
     (read, faults)
+}
+
+/// A key that stands in the wrong one of envelope, `metadata` and `spec` is told where it belongs.
+fn lead_home<T: Checked>(fault: &mut Fault) {
+    if fault.code != codes::UNKNOWN_KEY {
+        return;
+    }
+    let (block, key) = match fault.pointer.0.as_slice() {
+        [Segment::Key(key)] => ("", key),
+        [Segment::Key(block), Segment::Key(key)] if block == "metadata" || block == "spec" => (block.as_str(), key),
+        _ => return,
+    };
+    let homes = [("spec", T::Spec::keys()), ("metadata", envelope::Metadata::KEYS), ("", T::keys())];
+    let home = homes.iter().find(|(home, keys)| *home != block && keys.contains(&key.as_str()));
+    if let Some((home, _)) = home {
+        let hint = match (*home, block) {
+            ("", _) => format!("`{key}` belongs beside `{block}`, not below it"),
+            (home, "") => format!("`{key}` belongs below `{home}`: indent it, and put it there"),
+            (home, _) => format!("`{key}` belongs below `{home}`"),
+        };
+        fault.hint = Some(hint);
+    }
 }
 
 /// Every fault of a document of the kind `kind`: of its form, and of its sense as far as one file can tell.

@@ -20,6 +20,11 @@ pub trait Model: Sized {
 
     /// What is taken, as JSON Schema 2020-12.
     fn schema(defs: &mut Defs) -> serde_json::Value;
+
+    /// The keys that stand directly in it, where it is a block of keys.
+    fn keys() -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// Something that stands under a key: a [`Model`] that must be there, or an `Option` of one.
