@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from yaml.error import MarkedYAMLError, YAMLError
 from yaml.events import Event
@@ -18,6 +18,7 @@ from yaml.scanner import Scanner, ScannerError
 from yaml.tokens import TagToken
 
 from .diagnostics import Diagnostic, Place
+from .indentation import misplaced, without_colon
 from .source import Source
 
 try:
@@ -185,6 +186,8 @@ def _syntax_fault(source: Source, error: Exception) -> Diagnostic:
     problem = str(error.problem or error.context or "the text is not YAML")
     at = _offset(source, error.problem_mark or error.context_mark)
     span = source.span(at, at + (at < len(source.text)))
+    if (found := _by_columns(source, problem, span.line, error)) is not None:
+        return found
     if source.text[at : at + 1] == "\t" or "tab character" in problem or "'\\t'" in problem:
         return tab_fault(source, at)
     for words, message, hint, context in _WORDS:
@@ -200,6 +203,35 @@ def _syntax_fault(source: Source, error: Exception) -> Diagnostic:
         return Diagnostic("CG101", "error", message, source.file, span, hint)
     message = problem.replace("'", "`").replace("<", "").replace(">", "")
     return Diagnostic("CG101", "error", message, source.file, span)
+
+
+# Problems of a parser that a wrong column brings about, among others.
+_OF_COLUMNS: Final = (
+    "mapping values are not allowed", "expected <block end>", "did not find expected key",
+    "did not find expected '-' indicator", "expected '<document start>'", "could not find expected ':'",
+)  # fmt: skip
+
+
+def _by_columns(source: Source, problem: str, line: int, error: MarkedYAMLError) -> Diagnostic | None:
+    """What is wrong, where it is the column in which a line begins, or a colon that the line above lacks."""
+    if not any(words in problem for words in _OF_COLUMNS) or "\t" in source.line(line).partition("#")[0]:
+        return None
+    if "could not find expected" in problem and error.context_mark is not None:
+        line = int(error.context_mark.line) + 2  # the line behind the one that was taken for a key
+    slipped = "mapping values" in problem or "could not find expected" in problem
+    if "mapping values" in problem and error.problem_mark is not None:
+        text = source.line(line)[: int(error.problem_mark.column)]
+        if ": " in text:  # a second colon in one line is a matter of that line
+            return None
+    found = (without_colon(source, line) if slipped else None) or misplaced(source, line)
+    if found is None:
+        return None
+    related: tuple[Place, ...] = ()
+    if found.near is not None:
+        start = source.starts[found.near.line - 1] + found.near.column
+        span = source.span(start, start + 1)
+        related = (Place(f"{found.near.shown} begins here", source.file, span),)
+    return Diagnostic("CG101", "error", found.message, source.file, found.span, found.hint, related)
 
 
 def tab_fault(source: Source, at: int) -> Diagnostic:
