@@ -317,3 +317,48 @@ class TestPaths:
         (folder / "p.yaml").write_text(self.POLICY.replace("budgets", "budget"))
         assert main(["test", "."]) == 1
         assert "did you mean" in capsys.readouterr().out
+
+
+class TestOfAFileOfSeveralTests:
+    def outcomes(self, folder: Path, *documents: str) -> list[tuple[str, str, list[str]]]:
+        texts = [HEAD.replace("NAME", f"t{at}") + body for at, body in enumerate(documents, start=1)]
+        (folder / "a_test.yaml").write_text("---\n".join(texts))
+        run = run_tests([folder / "a_test.yaml"])
+        assert list(run.diagnostics) == []
+        return [(each.name, each.outcome, [found.code for found in each.diagnostics]) for each in run.results]
+
+    def test_a_fault_of_one_test_is_the_fault_of_that_test_alone(self, tmp_path: Path) -> None:
+        fine = LOOP + "  expect: {refusals: 3}\n"
+        faulty = LOOP + "  expect: {refusal: 3}\n"
+        nothing = LOOP
+        no_run = "  steps: [{event: compaction}]\n  expect: {refusals: 0}\n"
+        assert self.outcomes(tmp_path, fine, faulty, nothing, no_run, fine) == [
+            ("t1", "passed", []),
+            ("t2", "error", ["CG201"]),
+            ("t3", "error", ["CG712"]),
+            ("t4", "error", ["CG713"]),
+            ("t5", "passed", []),
+        ]
+
+    def test_more_faults_than_are_shown_of_a_file_still_are_faults(self, tmp_path: Path) -> None:
+        faulty = LOOP + "  expect: {refusal: 3}\n"
+        assert [outcome for _, outcome, _ in self.outcomes(tmp_path, *[faulty] * 120)] == ["error"] * 120
+
+    def test_a_policy_in_the_same_file_is_the_fault_of_the_tests_that_use_it(self, tmp_path: Path) -> None:
+        policy = (
+            "apiVersion: callgate/v1\nkind: GuardPolicy\nmetadata: {name: mine}\nspec:\n"
+            "  budgets: {steps: 20, tokens: 20}\n  time: {task: 1h}\n  mod: audit\n---\n"
+        )
+        named = "apiVersion: callgate/v1\nkind: GuardTest\nmetadata: {name: uses it}\nspec:\n  policy: mine\n" + LOOP
+        own = HEAD.replace("NAME", "own") + LOOP + "  expect: {refusals: 3}\n"
+        (tmp_path / "a_test.yaml").write_text(policy + named + "  expect: {refusals: 3}\n---\n" + own)
+        run = run_tests([tmp_path / "a_test.yaml"])
+        assert [(each.name, each.outcome) for each in run.results] == [("uses it", "error"), ("own", "passed")]
+        assert {found.code for found in run.diagnostics} == {"CG201"}
+
+    def test_a_broken_end_of_the_file_leaves_the_tests_before_it(self, tmp_path: Path) -> None:
+        fine = HEAD.replace("NAME", "fine") + LOOP + "  expect: {refusals: 3}\n"
+        (tmp_path / "a_test.yaml").write_text(fine + "---\na: [1\n")
+        run = run_tests([tmp_path / "a_test.yaml"])
+        assert [(each.name, each.outcome) for each in run.results] == [("fine", "passed")]
+        assert ([found.code for found in run.diagnostics], run.passed) == (["CG101"], False)

@@ -23,11 +23,19 @@ FAULTS_OF_A_FILE = 101  # the hundred that reading stops at, and the word that i
 
 
 def check(loaded: Loaded, now: float | None = None) -> list[Diagnostic]:
-    """All faults of the loaded documents, and of the packs that they build on, by file and place.
+    """All faults of the loaded documents, and of the packs that they build on, by file and place; of a file the first
+    hundred.
+
+    An exception that has expired at `now` (seconds since 1970) is an error; without `now` none has.
+    """
+    return first_of_each_file(check_whole(loaded, now))
+
+
+def check_whole(loaded: Loaded, now: float | None = None) -> list[Diagnostic]:
+    """The same, however many there are.
 
     A policy is checked twice: each of its documents by itself, and then, if those are in order, all layers together,
-    where faults show that no layer has alone. A policy that bindings name is checked under each of them too. An
-    exception that has expired at `now` (seconds since 1970) is an error; without `now` none has.
+    where faults show that no layer has alone. A policy that bindings name is checked under each of them too.
     """
     diagnostics = list(loaded.diagnostics)
     policies: list[Whole] = []
@@ -65,7 +73,7 @@ def check(loaded: Loaded, now: float | None = None) -> list[Diagnostic]:
         if is_whole(bound.resolved, bound.binding):
             diagnostics += compile_bound(bound)[1]
     diagnostics += _about_tools(loaded, [policy.resolved for policy in policies])
-    return _first_of_each_file(ordered(_levelled(diagnostics, loaded.settings.lints)))
+    return ordered(_levelled(diagnostics, loaded.settings.lints))
 
 
 def _about_tools(loaded: Loaded, policies: list[Resolved]) -> list[Diagnostic]:
@@ -104,7 +112,7 @@ class Whole(NamedTuple):
     manifests: list[Manifest] | None
 
 
-def _first_of_each_file(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+def first_of_each_file(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     """At most a hundred of a file: nobody reads more, and a hostile file could have a hundred thousand."""
     kept: list[Diagnostic] = []
     counts: dict[str, int] = {}

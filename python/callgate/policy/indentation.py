@@ -67,7 +67,9 @@ def blocks_above(source: Source, line: int) -> list[Opening]:
     """The blocks that are open when a line begins, the outermost first: what an indentation can be aligned with."""
     open_blocks: list[Opening] = []
     brackets = 0
-    for number in range(_document_start(source, line), line):
+    whole = source.document(line)
+    first = next((at for at in range(line, 0, -1) if source.document(at) != whole), 0) + 1
+    for number in range(first, line):
         text, within = source.line(number), brackets > 0
         unquoted = _QUOTED.sub("", text)
         brackets = max(
@@ -78,10 +80,6 @@ def blocks_above(source: Source, line: int) -> list[Opening]:
                 open_blocks.pop()
             open_blocks.append(opening._replace(line=number))
     return open_blocks
-
-
-def _document_start(source: Source, line: int) -> int:
-    return next((at + 1 for at in range(line - 1, 0, -1) if source.line(at).startswith(("---", "..."))), 1)
 
 
 def misplaced(source: Source, line: int) -> Misplaced | None:

@@ -13,6 +13,7 @@ from .diagnostics import Diagnostic, Span
 _REFUSED_LATIN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _REFUSED_BEYOND = ("\u2028", "\u2029", "\ufeff", "\ufffe", "\uffff")
 _BREAK = re.compile("\r\n|\r|\n")
+_MARKER = re.compile(r"(?:\A|(?<=[\r\n]))(?:---|\.\.\.)(?=[ \t\r\n]|\Z)")
 
 
 class Source:
@@ -22,13 +23,14 @@ class Source:
     Offsets count code points from the start of the text, after a byte order mark.
     """
 
-    __slots__ = ("_starts", "file", "label", "text")
+    __slots__ = ("_markers", "_starts", "file", "label", "text")
 
     def __init__(self, file: str, text: str, label: str | None = None) -> None:
         self.file = file
         self.label = file if label is None else label
         self.text = text
         self._starts: list[int] | None = None
+        self._markers: list[int] | None = None
 
     @property
     def starts(self) -> list[int]:
@@ -41,6 +43,12 @@ class Source:
         """Line and column of an offset, both from 1."""
         line = bisect_right(self.starts, offset)
         return line, offset - self.starts[line - 1] + 1
+
+    def document(self, line: int) -> int:
+        """Which document a line belongs to: how many `---` and `...` stand at the beginning of lines up to it."""
+        if self._markers is None:
+            self._markers = [self.position(found.start())[0] for found in _MARKER.finditer(self.text)]
+        return bisect_right(self._markers, line)
 
     def span(self, start: int, end: int) -> Span:
         """The span from offset `start` to offset `end`, the end exclusive."""

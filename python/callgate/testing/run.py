@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import callgate._core as _core
 from callgate.policy.bindings import compile_bindings
-from callgate.policy.check import check, policy_of_test
+from callgate.policy.check import check_whole, first_of_each_file, policy_of_test
 from callgate.policy.compile import compile_policy
 from callgate.policy.diagnostics import Diagnostic, Span, ordered
 from callgate.policy.exceptions import lifting
@@ -93,23 +93,46 @@ def run_tests(
     paths = list(paths)
     beside = _beside(paths)
     loaded = load([*paths, *beside], packs=packs)
-    diagnostics = check(loaded)
+    diagnostics = check_whole(loaded)
+    by_document: dict[tuple[str, int], list[Diagnostic]] = {}
+    for found in diagnostics:
+        by_document.setdefault(_document_of(loaded, found), []).append(found)
     results: list[GuardTestResult] = []
+    told: set[tuple[str, int]] = set()
     deselected = 0
     tests = loaded.of_kind("GuardTest")
     for document in tests:
         if only is not None and only.casefold() not in (document.name or "").casefold():
             deselected += 1
             continue
-        file = document.source.file
-        own = [found for found in diagnostics if found.file == file and found.severity == "error"]
+        here = _place_of(document)
+        told.add(here)
+        own = [found for found in by_document.get(here, ()) if found.severity == "error"]
         results.append(_run(loaded, document, own))
-    files = {document.source.file for document in tests}
+    left_out = {_place_of(document) for document in tests} - told
     given = {os.path.realpath(path) for path in paths}
     # what is wrong with a file that lies beside a test concerns the tests that use it alone
     aside = {os.path.realpath(path) for path in beside} - given
-    rest = [found for found in diagnostics if found.file not in files and os.path.realpath(found.file) not in aside]
-    return GuardTestRun(results, rest, loaded.sources, deselected)
+    files = {file: os.path.realpath(file) for file in {found.file for found in diagnostics}}
+    rest = [
+        found
+        for where, all_found in by_document.items()
+        if where not in told and where not in left_out
+        for found in all_found
+        if files[found.file] not in aside
+    ]
+    return GuardTestRun(results, first_of_each_file(ordered(rest)), loaded.sources, deselected)
+
+
+def _document_of(loaded: Loaded, found: Diagnostic) -> tuple[str, int]:
+    """The file, and which of its documents a fault is in; of a fault of the file as a whole none."""
+    source = loaded.sources.get(found.file)
+    return found.file, -1 if source is None or found.span is None else source.document(found.span.line)
+
+
+def _place_of(document: Document) -> tuple[str, int]:
+    source, root = document.source, document.positions.root
+    return source.file, source.document(source.position(root.start)[0])
 
 
 def _beside(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
