@@ -424,3 +424,59 @@ def test_colours_are_for_terminals_and_end_with_no_color(folder: Path, monkeypat
     assert printed(Terminal()).startswith("\x1b[1;31merror[CG101]")
     for plain in (printed(io.StringIO()), printed(Terminal(), NO_COLOR="1"), printed(Terminal(), TERM="dumb")):
         assert plain.startswith("error[CG101]") and "\x1b" not in plain
+
+
+def test_resolved_prints_no_policy_that_could_not_be_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.yaml").write_text(FULL + "  mod: audit\n")  # a fault of form
+    (folder / "b.yaml").write_text(FULL.replace("mine", "twice") + "  mode: warn\n  mode: audit\n")  # one of YAML
+    (folder / "c.yaml").write_text(FULL.replace("mine", "whole"))
+    (folder / "d.yaml").write_text(FULL.replace("mine", "above") + "  extends: [mine]\n")  # it stands on a faulty one
+    code, out, err = run(capsys, "check", "--resolved", ".")
+    assert (code, [line for line in out.splitlines() if "name:" in line]) == (1, ["  name: whole"])
+    assert [line for line in err.splitlines() if line.startswith("callgate")] == [
+        f"callgate: `{name}` is not printed: it could not be read" for name in ("mine", "twice", "above")
+    ]
+
+
+def test_a_policy_with_a_fault_of_sense_is_still_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.yaml").write_text(FULL + "  detectors: {same_error: {note_after: 5, refuse_after: 2}}\n")
+    code, out, _ = run(capsys, "check", "--resolved", ".")
+    assert (code, "  name: mine" in out) == (1, True)
+
+
+def test_files_of_packs_are_not_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "p.yaml").write_text(HEAD + "  extends: [default]\n")
+    assert run(capsys, "check", "p.yaml") == (0, "no faults in 1 file\n", "")
+    _, out, _ = run(capsys, "check", "--format", "json", "p.yaml")
+    assert json.loads(out)["files"] == 1
+
+
+class TestATestByItself:
+    TEST = (
+        "apiVersion: callgate/v1\nkind: GuardTest\nmetadata: {name: t}\nspec:\n  policy: mine\n"
+        "  steps: [{tool: f}]\n  expect: {notes: 0}\n"
+    )
+
+    def test_its_policy_is_found_beside_it(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (folder / "policy.yaml").write_text(FULL)
+        (folder / "policy_test.yaml").write_text(self.TEST)
+        assert run(capsys, "check", "policy_test.yaml") == (0, "no faults in 1 file\n", "")
+
+    def test_a_fault_of_its_policy_is_told(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (folder / "policy.yaml").write_text(FULL + "  mod: audit\n")
+        (folder / "policy_test.yaml").write_text(self.TEST)
+        assert found(capsys, "policy_test.yaml") == (1, [("CG201", "policy.yaml:7:3", "did you mean `mode`?")])
+
+    def test_what_else_lies_beside_it_is_not_its_concern(
+        self, folder: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (folder / "policy.yaml").write_text(FULL)
+        (folder / "other.yaml").write_text(FULL.replace("mine", "other") + "  mod: audit\n")
+        (folder / "policy_test.yaml").write_text(self.TEST)
+        assert found(capsys, "policy_test.yaml") == (0, [])
+        assert found(capsys, "policy_test.yaml", "other.yaml")[0] == 1
+
+    def test_a_policy_that_is_nowhere_is_still_unknown(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (folder / "policy_test.yaml").write_text(self.TEST)
+        code, ((fault, place, _),) = found(capsys, "policy_test.yaml")
+        assert (code, fault, place) == (1, "CG704", "policy_test.yaml:5:11")

@@ -9,13 +9,14 @@ import time
 import callgate._core as _core
 from callgate.cli import UsageError
 from callgate.policy.bindings import bound_policies
-from callgate.policy.check import check
+from callgate.policy.check import check, concerning, unfit
 from callgate.policy.exceptions import standing
-from callgate.policy.load import Loaded, load
+from callgate.policy.load import Loaded, beside_tests, load
 from callgate.policy.resolve import Resolved, resolve
 from callgate.policy.settings import settings_here
 from callgate.report.color import wanted
 from callgate.report.findings import FORMATS, Findings, render
+from callgate.report.snippet import printable
 
 # Nothing was there to check: the command was wrong rather than a policy.
 NOTHING_TO_CHECK = frozenset({"CG701", "CG702", "CG703"})
@@ -47,9 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
         if not paths:
             raise UsageError("name a file or folder to check: `callgate check policies`")
     now = moment(arguments.now)
-    loaded = load(paths)
+    loaded = load(paths, beside=beside_tests(paths))
     policies = _chosen(loaded, arguments.policy) if arguments.resolved else []
-    diagnostics = check(loaded, now)
+    diagnostics = concerning(loaded, check(loaded, now))
     findings = Findings(diagnostics, loaded.sources, len(loaded.files), standing(loaded, now))
     if not arguments.resolved:
         sys.stdout.write(render(findings, arguments.format, wanted(sys.stdout)))
@@ -58,7 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
 
         if diagnostics:
             sys.stderr.write(render(findings, "text", wanted(sys.stderr)))
-        sys.stdout.write("---\n".join(resolved.render(policy) for policy in policies))
+        fit = [policy for policy in policies if not unfit(policy, loaded, diagnostics)]
+        sys.stdout.write("---\n".join(resolved.render(policy) for policy in fit))
+        for policy in policies:
+            if policy not in fit:
+                print(f"callgate: `{printable(policy.name)}` is not printed: it could not be read", file=sys.stderr)
     if any(diagnostic.code in NOTHING_TO_CHECK for diagnostic in diagnostics):
         return 2
     return 1 if findings.errors else 0
@@ -77,7 +82,8 @@ def moment(text: str | None) -> float:
 def _chosen(loaded: Loaded, name: str | None) -> list[Resolved]:
     """The policies to print: the one that was named, else all of the paths, and what bindings make of them."""
     if name is None:
-        policies = [resolve(loaded, document) for document in loaded.of_kind("GuardPolicy")]
+        asked = [document for document in loaded.of_kind("GuardPolicy") if document.source.file not in loaded.aside]
+        policies = [resolve(loaded, document) for document in asked]
         return policies + [bound.resolved for bound in bound_policies(loaded, loaded.of_kind("GuardBinding"))]
     document = loaded.find("GuardPolicy", name)
     if document is None:

@@ -112,7 +112,8 @@ def _policy(where: str, manifests: list[str]) -> tuple[CompiledPolicy | None, in
     """The policy, or the exit code; what is wrong with it goes to stderr."""
     opened = open_policy(where, manifests=manifests)
     if opened.diagnostics:
-        findings = Findings(opened.diagnostics, opened.loaded.sources, len(opened.loaded.files))
+        files = opened.loaded.files or opened.loaded.pack_files
+        findings = Findings(opened.diagnostics, opened.loaded.sources, len(files))
         sys.stderr.write(render(findings, "text", wanted(sys.stderr)))
     if opened.compiled is not None:
         return opened.compiled, 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -103,6 +103,45 @@ def _levelled(diagnostics: list[Diagnostic], levels: Mapping[str, Level]) -> lis
         elif level != "off":
             found.append(diagnostic._replace(severity=level))
     return found
+
+
+def concerning(loaded: Loaded, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The diagnostics without those of files that merely lie beside the ones that were asked for.
+
+    What the tests among the latter are about concerns them: the layers and manifests of their policies are kept.
+    """
+    left = set(loaded.aside)
+    if not left:
+        return list(diagnostics)
+    used: set[str] = set()
+    for document in loaded.of_kind("GuardTest"):
+        whole = policy_of_test(loaded, document)
+        if whole is not None:
+            parts = [*whole.resolved.layers, *whole.resolved.manifests.values()]
+            parts += [part.document for part in whole.manifests or ()]
+            used.update(part.source.file for part in parts)
+    return [found for found in diagnostics if found.file in used or found.file not in left]
+
+
+def unfit(resolved: Resolved, loaded: Loaded, diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether a layer of a policy could not be read as it is written, so that what it says is not what it would do.
+
+    That is a fault of YAML or of form. What is wrong with the sense of a policy, or with what it refers to, can be seen
+    in what is read.
+    """
+    layers = {(layer.source.file, _number(layer)) for layer in resolved.layers}
+    files = {layer.source.file for layer in resolved.layers}
+    for found in (*diagnostics, *resolved.diagnostics):
+        if found.severity != "error" or not found.code.startswith(("CG1", "CG2")) or found.file not in files:
+            continue
+        if found.span is None or (found.file, loaded.sources[found.file].document(found.span.line)) in layers:
+            return True
+    return False
+
+
+def _number(document: Document) -> int:
+    source = document.source
+    return source.document(source.position(document.positions.root.start)[0])
 
 
 class Whole(NamedTuple):

@@ -47,7 +47,8 @@ class Loaded:
 
     `documents` are those of the paths, `packed` those of packs, `diagnostics` all that is wrong with any of their
     files, `sources` the text of every file that was read, by the path that diagnostics show, `settings` what the
-    project's `callgate.yaml` says.
+    project's `callgate.yaml` says. `files` are those that were asked for, `pack_files` those of packs, `aside` those
+    that merely lie beside what was asked for.
     """
 
     def __init__(self, packs: Sequence[Path] | None, limits: Limits) -> None:
@@ -57,6 +58,8 @@ class Loaded:
         self.sources: dict[str, Source] = {}
         self.files: list[str] = []
         self.settings = Settings()
+        self.pack_files: list[str] = []
+        self.aside: list[str] = []
         self._packs = packs
         self._limits = limits
         self._seen: set[str] = set()
@@ -122,7 +125,7 @@ class Loaded:
         except OSError as error:
             self._fault("CG703", f"cannot read the file: {(error.strerror or str(error)).lower()}", file)
             return []
-        self.files.append(file)
+        (self.files if label is None else self.pack_files).append(file)
         source, undecodable = decode(file, data, self._limits.bytes, label)
         self.sources[file] = source
         if undecodable is not None:
@@ -212,6 +215,7 @@ class Loaded:
 def load(
     paths: Iterable[str | os.PathLike[str]],
     *,
+    beside: Iterable[Path] = (),
     packs: Sequence[Path] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Loaded:
@@ -219,6 +223,7 @@ def load(
 
     Args:
         paths: files, and folders of `*.yaml` and `*.yml`.
+        beside: files in which policies and manifests are looked for too.
         packs: folders with a folder for each pack; None for the packs that ship with callgate.
         limits: how much one file may hold.
 
@@ -233,9 +238,28 @@ def load(
     given = [Path(path) for path in paths]
     for path in given:
         loaded.add(path)
+    asked = len(loaded.files)
+    for path in beside:
+        loaded.add(path)
+    loaded.aside, loaded.files = loaded.files[asked:], loaded.files[:asked]
     loaded.take_settings(given)
     loaded.refuse_equal_names()
     return loaded
+
+
+def beside_tests(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    """What lies in the folders of tests that are named by file: the policies and manifests that they may be about.
+
+    Example:
+        >>> beside_tests(["no/such_test.yaml"])
+        []
+    """
+    found: dict[Path, None] = {}
+    for path in map(Path, paths):
+        if path.is_file() and path.name.endswith(TEST_SUFFIXES):
+            near = [*path.parent.glob("*.yaml"), *path.parent.glob("*.yml")]
+            found.update(dict.fromkeys(sorted(file for file in near if not file.name.endswith(TEST_SUFFIXES))))
+    return list(found)
 
 
 def _yaml_files(folder: Path) -> list[Path]:

@@ -15,7 +15,7 @@ from callgate.policy.compile import compile_policy
 from callgate.policy.diagnostics import Diagnostic, Span, ordered
 from callgate.policy.exceptions import lifting
 from callgate.policy.faults import Found, located, span_of
-from callgate.policy.load import TEST_SUFFIXES, Document, Loaded, load
+from callgate.policy.load import Document, Loaded, beside_tests, load
 from callgate.policy.source import Source
 from callgate.traces.lines import TraceError, chunks
 from callgate.traces.replay import Fault, faults_of
@@ -91,8 +91,7 @@ def run_tests(
         False
     """
     paths = list(paths)
-    beside = _beside(paths)
-    loaded = load([*paths, *beside], packs=packs)
+    loaded = load(paths, beside=beside_tests(paths), packs=packs)
     diagnostics = check_whole(loaded)
     by_document: dict[tuple[str, int], list[Diagnostic]] = {}
     for found in diagnostics:
@@ -110,16 +109,13 @@ def run_tests(
         own = [found for found in by_document.get(here, ()) if found.severity == "error"]
         results.append(_run(loaded, document, own))
     left_out = {_place_of(document) for document in tests} - told
-    given = {os.path.realpath(path) for path in paths}
     # what is wrong with a file that lies beside a test concerns the tests that use it alone
-    aside = {os.path.realpath(path) for path in beside} - given
-    files = {file: os.path.realpath(file) for file in {found.file for found in diagnostics}}
+    skipped = told | left_out
     rest = [
         found
         for where, all_found in by_document.items()
-        if where not in told and where not in left_out
+        if where not in skipped and where[0] not in loaded.aside
         for found in all_found
-        if files[found.file] not in aside
     ]
     return GuardTestRun(results, first_of_each_file(ordered(rest)), loaded.sources, deselected)
 
@@ -133,16 +129,6 @@ def _document_of(loaded: Loaded, found: Diagnostic) -> tuple[str, int]:
 def _place_of(document: Document) -> tuple[str, int]:
     source, root = document.source, document.positions.root
     return source.file, source.document(source.position(root.start)[0])
-
-
-def _beside(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    """What lies in the folders of tests that are named by file: the policies and manifests that they may be about."""
-    found: dict[Path, None] = {}
-    for path in map(Path, paths):
-        if path.is_file() and path.name.endswith(TEST_SUFFIXES):
-            near = [*path.parent.glob("*.yaml"), *path.parent.glob("*.yml")]
-            found.update(dict.fromkeys(sorted(file for file in near if not file.name.endswith(TEST_SUFFIXES))))
-    return list(found)
 
 
 def _run(loaded: Loaded, document: Document, faults: list[Diagnostic]) -> GuardTestResult:
