@@ -27,14 +27,16 @@ $(INSTALLED): requirements-dev.txt
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "callgate needs Python 3.11 or newer, and \`$(PYTHON)\` is not: \`make PYTHON=/path/to/python3\` names one" >&2; exit 2; }
 	@command -v cargo >/dev/null || { echo "callgate needs Rust 1.88 or newer: \`cargo\` is not on the PATH" >&2; exit 2; }
-	"$(PYTHON)" -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@echo "callgate: installing the pinned development tools into $(VENV): a download, once" >&2
+	@"$(PYTHON)" -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
 build: $(BUILT) ## build the extension into .venv (PROFILE=release, or dev for a faster build)
 
 $(BUILT): $(INSTALLED) $(RUST)
-	$(BIN)/maturin develop --quiet --profile $(PROFILE)
+	@echo "callgate: building the engine (profile $(PROFILE)): minutes the first time, when all that it needs is compiled too" >&2
+	@$(BIN)/maturin develop --quiet --profile $(PROFILE)
 	@rm -f $(VENV)/.built-* && touch $@
 
 test: test-rust test-python ## cargo test, pytest, doc examples, and the code blocks of README and docs

@@ -15,11 +15,12 @@ ENVIRONMENT = {
     "CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target")),
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
 }
-ASK_FOR_PACKS = """
+ASK_FOR_FILES = """
 import callgate, callgate._core
 from callgate.policy.packs import packs_root
-root = packs_root()
-print("\\n".join(sorted(str(file.relative_to(root)) for file in root.rglob("*") if file.is_file())))
+from callgate.policy.pages import pages_root
+for root in (packs_root(), pages_root()):
+    print("\\n".join(sorted(str(file.relative_to(root)) for file in root.rglob("*") if file.is_file())))
 """
 
 
@@ -31,21 +32,23 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
-def expected_packs() -> list[str]:
-    """List the files of `policies`, relative to it, as an installed callgate has to show them."""
-    policies = ROOT / "policies"
-    return sorted(str(file.relative_to(policies)) for file in policies.rglob("*") if file.is_file())
+def expected_files() -> list[str]:
+    """List the files of the packs and the pages, as an installed callgate has to show them."""
+    policies, docs = ROOT / "policies", ROOT / "docs"
+    packs = sorted(str(file.relative_to(policies)) for file in policies.rglob("*") if file.is_file())
+    pages = [*docs.glob("diagnostics/*.md"), *docs.glob("reasons/*.md")]
+    return packs + sorted(str(file.relative_to(docs)) for file in pages)
 
 
 def check_install(source: Path, room: Path) -> None:
-    """Install `source` (a folder or a wheel) into a new environment in `room`, and look at its packs."""
+    """Install `source` (a folder or a wheel) into a new environment in `room`, and look at its packs and pages."""
     environment = room / "venv"
     venv.create(environment, with_pip=True)
     python = environment / "bin" / "python"
     run(python, "-m", "pip", "install", "--quiet", source, cwd=room)
-    packs = run(python, "-I", "-c", ASK_FOR_PACKS, cwd=room).split("\n")
-    if packs[:-1] != expected_packs():
-        sys.exit(f"installed from `{source}`, callgate has the packs {packs}, and not {expected_packs()}")
+    files = run(python, "-I", "-c", ASK_FOR_FILES, cwd=room).split("\n")
+    if files[:-1] != expected_files():
+        sys.exit(f"installed from `{source}`, callgate has the packs and pages {files}, and not {expected_files()}")
     if (ROOT / "python" / "callgate" / "cli" / "main.py").exists():
         run(environment / "bin" / "callgate", "--help", cwd=room)
 
@@ -66,7 +69,7 @@ def main() -> None:
         for part in ("from-folder", "sdist", "from-sdist"):
             (Path(name) / part).mkdir()
         check_install(ROOT, Path(name) / "from-folder")
-        print("package: `pip install .` brings callgate and its packs")
+        print("package: `pip install .` brings callgate, its packs and its pages")
 
         built = Path(name) / "sdist"
         run(sys.executable, "-m", "maturin", "sdist", "--out", built, cwd=ROOT)

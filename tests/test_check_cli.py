@@ -480,3 +480,16 @@ class TestATestByItself:
         (folder / "policy_test.yaml").write_text(self.TEST)
         code, ((fault, place, _),) = found(capsys, "policy_test.yaml")
         assert (code, fault, place) == (1, "CG704", "policy_test.yaml:5:11")
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_help_keeps_to_the_width_of_the_terminal(
+    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    _, out, _ = run(capsys, "help")
+    verbs = out.split("\n\n", 2)[2]
+    assert max(map(len, verbs.splitlines())) <= columns
+    for verb in frame.VERBS:
+        _, out, _ = run(capsys, verb, "--help")
+        assert max(map(len, out.splitlines())) <= columns

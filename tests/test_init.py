@@ -97,7 +97,10 @@ def test_init_overwrites_nothing_and_names_what_is_in_its_way(
     assert run(capsys, "init", "mine") == (
         2,
         "",
-        "callgate: `mine/policy.yaml`, `mine/tools.yaml`: there already, nothing was written; `--force` overwrites\n",
+        (
+            "callgate: nothing was written, for these are there already (`--force` overwrites them):\n"
+            "  mine/policy.yaml\n  mine/tools.yaml\n"
+        ),
     )
     assert texts(tmp_path) == {"mine/tools.yaml": "mine"}
 

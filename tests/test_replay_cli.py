@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -281,3 +282,89 @@ def test_the_recorded_data_sets_go_through_without_an_error(shared: Path, capsys
     assert main(["replay", *traces, "--policy", "default", "--format", "json", "--strict"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (len(found["files"]), found["total"]["sessions"], found["total"]["calls"]) == (10, 17_026, 122_042)
+
+
+class TestWhatIsNoTrace:
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            (json.dumps([record("s"), record("s")]), "this is one JSON list, and a trace has a record a line"),
+            (json.dumps([record("s")], indent=1), "this is one JSON list, and a trace has a record a line"),
+            ("\n [ [1]]", "this is one JSON list, and a trace has a record a line"),
+            (json.dumps(record("s"), indent=1), "this is JSON over several lines, and a trace has a record a line"),
+        ],
+    )
+    def test_json_that_is_no_json_lines_is_told_once(
+        self, text: str, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (folder / "a.jsonl").write_text(text)
+        assert replay("a.jsonl") == 2
+        out, err = capsys.readouterr()
+        assert (err.startswith(f"a.jsonl: {told}: `jq -c "), err.count("\n")) == (True, 1)
+        assert "judged only in part" in out
+
+    def test_a_broken_first_line_is_a_broken_line(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        write(folder / "a.jsonl", "[2025-01-01] started", "{broken", record("s"))
+        assert replayed(capsys, "a.jsonl")["total"]["skipped"] == 2
+
+
+def test_a_broken_line_is_told_by_the_line_of_the_file_and_its_column(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(folder / "a.jsonl", record("s"), '{"session": "s" "tool": "t"}')
+    assert replay("a.jsonl") == 0
+    assert capsys.readouterr().err == "a.jsonl:2: expected `,` or the closing bracket (column 17): skipped\n"
+
+
+def test_a_trace_is_read_from_standard_input(folder: Path) -> None:
+    lines = "".join(json.dumps(record("s")) + "\n" for _ in range(5))
+    for data in (lines.encode(), gzip.compress(lines.encode())):
+        command = [
+            str(Path(sys.executable).with_name("callgate")),
+            "replay",
+            "--policy",
+            "p.yaml",
+            "--format",
+            "json",
+            "-",
+        ]
+        done = subprocess.run(command, input=data, capture_output=True, cwd=folder, check=True)
+        assert done.stderr == b""
+        (file,) = json.loads(done.stdout)["files"]
+        assert (file["file"], file["calls"], file["broken"]) == ("-", 5, None)
+
+
+def test_standard_input_is_named_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert replay("-", "-") == 2
+    assert capsys.readouterr().err == "callgate: standard input can be read once: name `-` once\n"
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "1000001", "9" * 30, "-" + "9" * 30, "1e3", "many", "٣", ""])
+def test_a_number_of_open_sessions_that_cannot_be_is_a_usage_error(
+    number: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert replay(f"--open-sessions={number}", "a.jsonl") == 2
+    assert "argument --open-sessions: expected a " in capsys.readouterr().err
+
+
+def test_every_number_on_a_command_line_has_its_range() -> None:
+    folder = Path(main.__code__.co_filename).parent
+    bare = [path.name for path in folder.glob("*.py") if re.search(r"type=(int|float)\b", path.read_text("utf-8"))]
+    assert bare == []
+
+
+def test_a_table_that_is_too_wide_is_turned(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder / "a.jsonl", record("s"))
+    monkeypatch.setenv("COLUMNS", "50")
+    assert replay("a.jsonl") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2:11] == [
+        "a.jsonl", "  sessions     1", "  calls        1", "  events       0", "  noted        0", "  touched      0",
+        "  stopped      0", "  saved        0", "  skipped      0",
+    ]  # fmt: skip
+    assert max(map(len, lines[2:])) <= 50
+    monkeypatch.setenv("COLUMNS", "120")
+    assert replay("a.jsonl") == 0
+    assert capsys.readouterr().out.splitlines()[2].split()[:3] == ["trace", "sessions", "calls"]

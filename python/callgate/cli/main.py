@@ -27,6 +27,7 @@ VERBS: Final = {
     "prompt": "print the rules of a policy as text for a system prompt",
     "tools": "search tool definitions, or find those that nobody calls any more",
     "import": "write a first manifest, from a list of tools or a trace",
+    "code": "print the page of a diagnostic or a reason: what it means, an example, the way out",
     "schema": "print the JSON Schema of a kind of documents",
 }
 
@@ -110,6 +111,17 @@ def _run(argv: list[str]) -> int:
 
 def _overview() -> str:
     lines = ["usage: callgate VERB ...", "", "Policy as code that guards an agent's tool calls.", ""]
-    lines += [f"  {verb:<10} {summary}" for verb, summary in VERBS.items()]
-    lines += ["", "`callgate VERB --help` tells more. Exit codes: 0 fine, 1 findings, 2 usage error, 3 inconclusive."]
-    return "\n".join(lines)
+    import shutil  # only where help is wanted
+
+    columns = shutil.get_terminal_size((100, 24)).columns
+    for verb, summary in VERBS.items():
+        lines += _wrapped(summary, columns, f"  {verb:<10} ")
+    more = "`callgate VERB --help` tells more. Exit codes: 0 fine, 1 findings, 2 usage error, 3 inconclusive."
+    return "\n".join([*lines, "", *_wrapped(more, columns)])
+
+
+def _wrapped(text: str, columns: int, lead: str = "") -> list[str]:
+    import textwrap
+
+    room = max(columns, len(lead) + 20)
+    return textwrap.wrap(text, room, initial_indent=lead, subsequent_indent=" " * len(lead), break_on_hyphens=False)

@@ -13,14 +13,16 @@ from typing import Final
 from callgate._core import CompiledPolicy
 from callgate.cli import UsageError
 from callgate.cli.check import moment
+from callgate.cli.numbers import count
 from callgate.policy.open import open_policy
 from callgate.report.color import wanted
 from callgate.report.findings import Findings, render
 from callgate.report.replay import Outcome, render_json, render_text
 from callgate.report.snippet import printable
+from callgate.report.width import width_of
 from callgate.traces.decisions import DecisionsError, decisions_to
 from callgate.traces.lines import STDIN, TraceError, refuse_unreadable
-from callgate.traces.replay import OPEN_SESSIONS, Fault, replay_file, together
+from callgate.traces.replay import MOST_OPEN, OPEN_SESSIONS, Fault, replay_file, together
 
 # No policy was found where one was looked for: the command was wrong rather than a policy.
 NO_POLICY: Final = frozenset({"CG701", "CG702", "CG703", "CG711"})
@@ -51,15 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--strict", action="store_true", help="a broken line is an error: exit 1")
     parser.add_argument(
-        "--open-sessions", metavar="N", type=int, default=OPEN_SESSIONS,
+        "--open-sessions", metavar="N", type=count(1, MOST_OPEN), default=OPEN_SESSIONS,
         help=f"tasks that are kept open at once (default: {OPEN_SESSIONS}); memory grows with it",
     )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay, print, and give the exit code: 0 fine, 1 faults, 2 not carried out or not to its end, 3 no record."""
-    if arguments.open_sessions < 1:
-        raise UsageError("`--open-sessions` is at least 1")
     began = moment(arguments.now)
     traces = [Path(trace) for trace in arguments.traces]
     if traces.count(STDIN) > 1:
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         sys.stdout.write(render_json(outcome))
     else:
-        sys.stdout.write(render_text(outcome, wanted(sys.stdout)))
+        sys.stdout.write(render_text(outcome, wanted(sys.stdout), width_of(sys.stdout)))
     counts, skipped = together(files), sum(each.skipped for each in files)
     if any(each.broken is not None for each in files):
         return 2
@@ -166,7 +166,8 @@ class _Told:
             share = "" if self._size is None else f"{read / self._size if self._size else 1.0:.0%}, "
             name = printable(self._trace.name)
             text = f"{self._at}/{self._files} {name}: {share}{calls:,} calls"
-            print(f"\r\x1b[K{text[:100]}", end="", file=sys.stderr, flush=True)
+            room = (width_of(sys.stderr) or 100) - 1
+            print(f"\r\x1b[K{text[:room]}", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
         if self._watched:

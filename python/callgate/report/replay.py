@@ -26,12 +26,18 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-def render_text(outcome: Outcome, color: bool = False) -> str:
-    """The replay for people."""
+def render_text(outcome: Outcome, color: bool = False, width: int | None = None) -> str:
+    """The replay for people.
+
+    Args:
+        outcome: the replay.
+        color: whether it is coloured.
+        width: columns that there are; a table that is wider is turned, a line for each number. None for any.
+    """
     policy, counts = outcome.policy, together(outcome.files)
     revision = f", revision {printable(policy.revision)}" if policy.revision else ""
     lines = [f"policy {printable(policy.name)}{revision}, digest {policy.digest[:12]}, {policy.mode}", ""]
-    lines += _table(outcome, counts, color)
+    lines += _table(outcome, counts, color, width)
     lines.append("")
     if policy.mode != "enforce":
         lines += [f"under `{policy.mode}` every call runs: what follows is what would have happened", ""]
@@ -48,14 +54,20 @@ def render_text(outcome: Outcome, color: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(outcome: Outcome, counts: Counts, color: bool) -> list[str]:
+def _table(outcome: Outcome, counts: Counts, color: bool, width: int | None) -> list[str]:
     rows = [[printable(each.file), *_cells(each.counts, each.skipped, each.seconds)] for each in outcome.files]
     if len(rows) > 1:
         skipped = sum(each.skipped for each in outcome.files)
         rows.append(["all", *_cells(counts, skipped, outcome.seconds)])
     table = [["trace", *_COLUMNS], *rows]
     widths = [max(len(row[at]) for row in table) for at in range(len(table[0]))]
-    lines = []
+    lines: list[str] = []
+    if width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
+        for row in rows:
+            lines.append(paint(row[0], "bold", color))
+            longest = max(map(len, row[1:]))
+            lines += [f"  {name:<9}{cell:>{longest + 1}}" for name, cell in zip(_COLUMNS, row[1:], strict=True)]
+        return lines
     for at, row in enumerate(table):
         cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
         line = "  ".join(cells)

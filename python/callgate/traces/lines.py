@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -30,6 +31,10 @@ class ByteStream(Protocol):
 
 class TraceError(Exception):
     """A trace file that cannot be read, or not to its end; the text says why, without the file's name."""
+
+
+class NoLines(TraceError):
+    """JSON, but none that has a record a line."""
 
 
 class Chunk(NamedTuple):
@@ -70,15 +75,12 @@ def is_trace(source: Path | ByteStream) -> bool:
     Raises:
         TraceError: it cannot be read.
     """
-    for chunk in chunks(source):
-        for line in chunk.lines.splitlines():
-            if line.strip():
-                try:
-                    record = json.loads(line)
-                except (ValueError, RecursionError):
-                    return False
-                return isinstance(record, dict) and "session" in record
-    return False
+    try:
+        lines = (line for chunk in chunks(source) for line in chunk.lines.splitlines() if line.strip())
+        record = json.loads(next(lines, b"null"))
+    except (NoLines, ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and "session" in record
 
 
 def chunks(path: Path | ByteStream, *, size: int = CHUNK, longest: int = LONGEST_LINE) -> Iterator[Chunk]:
@@ -93,7 +95,8 @@ def chunks(path: Path | ByteStream, *, size: int = CHUNK, longest: int = LONGEST
         The lines in their order; the last one may lack its line break.
 
     Raises:
-        TraceError: the file cannot be read, or breaks off; all that could be read was yielded before.
+        TraceError: the file cannot be read, or is one JSON document over all its lines; or it breaks off, and then all
+            that could be read was yielded before.
     """
     try:
         with _opened(path) as counted:
@@ -101,13 +104,28 @@ def chunks(path: Path | ByteStream, *, size: int = CHUNK, longest: int = LONGEST
             stream: ByteStream = counted
             if head == _GZIP:
                 stream = cast("ByteStream", gzip.GzipFile(fileobj=counted, mode="rb"))  # type: ignore[call-overload]
-            yield from _whole_lines(stream, counted, size, longest)
+            first = True
+            for chunk in _whole_lines(stream, counted, size, longest):
+                if first and chunk.lines.strip():
+                    _refuse_whole_documents(chunk.lines)
+                    first = False
+                yield chunk
     except EOFError:
         raise TraceError("the file is cut off: its gzip stream has no end") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise TraceError(f"the gzip stream is broken: {str(error).lower()}") from None
     except OSError as error:
         raise TraceError(_why(error)) from None
+
+
+def _refuse_whole_documents(lines: bytes) -> None:
+    """Refuse JSON that is no JSON lines, by its first line: a list of records, or a record over several lines."""
+    head = lines.lstrip()
+    line = head.partition(b"\n")[0].strip()
+    if line == b"[" or re.match(rb"\[\s*[\[{]", line):
+        raise NoLines("this is one JSON list, and a trace has a record a line: `jq -c '.[]'` makes such lines of it")
+    if line == b"{":
+        raise NoLines("this is JSON over several lines, and a trace has a record a line: `jq -c .` makes such lines")
 
 
 class _Counted:

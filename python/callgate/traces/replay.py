@@ -15,6 +15,7 @@ from .decisions import Decisions
 from .lines import LONGEST_LINE, Chunk, TraceError, chunks
 
 OPEN_SESSIONS: Final = 1024
+MOST_OPEN: Final = 1_000_000
 ACTIONS: Final = ("note", "reuse", "ask", "refuse", "stop")
 
 
@@ -112,7 +113,10 @@ def replay_file(
 
     Raises:
         DecisionsError: `decisions` cannot be written.
+        ValueError: `open_sessions` is no number that memory has room for.
     """
+    if not 1 <= open_sessions <= MOST_OPEN:
+        raise ValueError(f"`open_sessions` has to be from 1 to {MOST_OPEN:,}, found {open_sessions}")
     started = time.perf_counter()
     file, skipped, broken, calls = str(path), 0, None, 0
     replay = _core.Replay(policy, most_open=open_sessions, rows=decisions is not None, began=began)

@@ -1,0 +1,36 @@
+"""Print the page of a diagnostic (`CG301`) or a reason (`exact_repeat`); without one, list them all."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from callgate.cli import UsageError
+from callgate.policy.diagnostics import did_you_mean
+from callgate.policy.pages import pages
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `callgate code` takes."""
+    parser.add_argument("code", metavar="CODE", nargs="?", help="a diagnostic's code or name, or a reason")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print one page as it stands in the documentation, or a line for each."""
+    every = pages()
+    if arguments.code is None:
+        code, name = (max(len(getattr(page, field)) for page in every) for field in ("code", "name"))
+        for page in every:
+            sys.stdout.write(f"{page.code:{code}}  {page.name:{name}}  {page.says}\n")
+        return 0
+    wanted = arguments.code.strip().strip("`[]").lower().removeprefix("error[").replace("-", "_")
+    wanted = "rule" if wanted.startswith("rule:") else wanted
+    for page in every:
+        if wanted in (page.code.lower(), page.name.replace("-", "_")):
+            sys.stdout.write(page.path.read_text(encoding="utf-8"))
+            return 0
+    known = [word for page in every for word in (page.code, page.name) if word]
+    upper = arguments.code.upper() if arguments.code[:2].lower() == "cg" else arguments.code.lower()
+    raise UsageError(
+        f"there is no page for `{arguments.code}`: {did_you_mean(upper, known) or '`callgate code` lists all'}"
+    )
