@@ -73,20 +73,20 @@ def test_a_batch_of_another_shape_is_told_and_nothing_is_judged(calls: Any, told
     assert (str(error.value), task.spent["tool_calls"]) == (told, 0)
 
 
-def test_a_call_ends_with_a_result_or_an_error_and_not_with_both() -> None:
+@pytest.mark.parametrize("result", [{"rows": []}, None])
+def test_a_call_that_raised_has_no_result(result: object) -> None:
     task = GATE.task("t")
     task.admit("f", {}, call_id="c1")
-    with pytest.raises(ValueError, match="a call ended either with `result` or with `error`, and both were handed"):
-        task.observe("c1", result={"rows": []}, error=TimeoutError())
-    assert task.observe("c1", result={"rows": []}, is_error=True).grade == "failed"  # it was still out
+    with pytest.raises(ValueError, match="a call that raised has no result, and both were handed over: leave `result`"):
+        task.observe("c1", result=result, error=TimeoutError())
+    assert task.observe("c1", error=TimeoutError()).grade == "failed"  # it was still out
 
 
-def test_none_is_a_result_and_so_none_beside_an_error_is_both() -> None:
+@pytest.mark.parametrize("error", [{"error": {"type": "exit_nonzero"}}, {"error": "exit 1"}, {"is_error": True}])
+def test_a_result_may_come_with_the_description_of_an_error(error: dict[str, Any]) -> None:
     task = GATE.task("t")
     task.admit("f", {}, call_id="c1")
-    with pytest.raises(ValueError, match="both were handed over"):
-        task.observe("c1", result=None, error="it broke")
-    assert task.observe("c1", error="it broke").grade == "failed"
+    assert task.observe("c1", result="2 failed in 12 s", **error).grade == "failed"
 
 
 @pytest.mark.parametrize("method", ["observe", "abandon", "approve", "deny"])

@@ -49,19 +49,23 @@ def check_whole(loaded: Loaded, now: float | None = None) -> list[Diagnostic]:
             if document.kind == "GuardTest" and (of_test := policy_of_test(loaded, document)) is not None:
                 policies.append(of_test)
     broken = {found.file for found in loaded.diagnostics if found.severity == "error"}
-    faulty: list[Document] = []
+    faulty: set[int] = set()
     for document in (*loaded.documents, *loaded.packed):
         found_alone = _alone(document)
         diagnostics += found_alone
         if document.source.file in broken or any(found.severity == "error" for found in found_alone):
-            faulty.append(document)
+            faulty.add(id(document.positions))
 
     def is_whole(resolved: Resolved, *further: Document) -> bool:
         parts = [*resolved.layers, *resolved.manifests.values(), *further]
         clean = all(found.severity != "error" for found in resolved.diagnostics)
-        return clean and not any(part is other for part in parts for other in faulty)
+        return clean and not any(id(part.positions) in faulty for part in parts)
 
+    compiled: set[int] = set()  # the policy of many tests is one: it is compiled once
     for resolved, manifests in policies:
+        if manifests is None and id(resolved) in compiled:
+            continue
+        compiled.add(id(resolved) if manifests is None else 0)
         diagnostics += resolved.diagnostics
         if is_whole(resolved, *(part.document for part in manifests or ())):
             found = compile_policy(resolved, manifests)[1]
@@ -82,9 +86,9 @@ def _about_tools(loaded: Loaded, policies: list[Resolved]) -> list[Diagnostic]:
     A policy that another one extends is a part of that one, and a test's policy is no one's to run.
     """
     limits = loaded.settings.tools
-    parts = [layer for policy in policies for layer in policy.layers[:-1]]
+    parts = {id(layer.positions) for policy in policies for layer in policy.layers[:-1]}
     whole = [policy for policy in policies if policy.layers[-1].kind == "GuardPolicy"]
-    whole = [policy for policy in whole if all(policy.layers[-1] is not part for part in parts)]
+    whole = [policy for policy in whole if id(policy.layers[-1].positions) not in parts]
     found = [diagnostic for policy in whole for diagnostic in count_tools(policy, limits)]
     for manifest in loaded.of_kind("ToolManifest"):
         found += long_definitions(manifest, limits)

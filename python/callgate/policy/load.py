@@ -16,6 +16,8 @@ from .settings import CONFIGURATION, Settings, find_settings, settings_of
 from .source import Source, decode
 
 SUFFIXES = (".yaml", ".yml")
+MOST_HINTS = 100
+MOST_NAMES = 12
 TEST_SUFFIXES = ("_test.yaml", "_test.yml")
 
 
@@ -65,6 +67,11 @@ class Loaded:
         self._seen: set[str] = set()
         self._asked: set[str] = set()
         self._configurations: dict[str, list[Positions]] = {}
+        self._hints = 0
+        self._indexed = (-1, -1)
+        self._by_kind: dict[str | None, list[Document]] = {}
+        self._by_name: dict[tuple[str | None, str | None], Document] = {}
+        self.resolved: dict[object, Any] = {}  # what `resolve` made of documents here: a shared one is read by many
 
     def find(self, kind: str, name: str) -> Document | None:
         """The document of a kind and name: one of those loaded, else one of the pack of that name."""
@@ -80,27 +87,45 @@ class Loaded:
 
     def names(self, kind: str, *, packs: bool = True) -> list[str]:
         """The names that `find` knows for a kind, those of packs that were not looked into yet included if wanted."""
-        known = {d.name for d in (*self.documents, *self.packed) if d.kind == kind and d.name is not None}
+        self._index()
+        known = {name for of, name in self._by_name if of == kind and name is not None}
         for root in self._pack_roots() if packs else []:
             known.update(entry.name for entry in root.iterdir() if entry.is_dir() and _is_plain(entry.name))
         return sorted(known)
 
     def hint(self, kind: str, name: str) -> str:
-        """What to say about a name that `find` does not know."""
+        """What to say about a name that `find` does not know; the nearest one for as many as anybody reads."""
+        self._hints += 1
+        if self._hints > MOST_HINTS:
+            return "`metadata.name` of a document is its name"
         known = self.names(kind, packs=kind == "GuardPolicy")
+        if not known:
+            return "none is loaded"
         if near := did_you_mean(name, known):
             return near
-        return "known here: " + ", ".join(f"`{other}`" for other in known) if known else "none is loaded"
+        shown = ", ".join(f"`{other}`" for other in known[:MOST_NAMES])
+        return f"known here: {shown}" + (f", and {len(known) - MOST_NAMES:,} more" if len(known) > MOST_NAMES else "")
 
     def of_kind(self, kind: str) -> list[Document]:
         """The documents of a kind among those that were asked for."""
-        return [document for document in self.documents if document.kind == kind]
+        self._index()
+        return list(self._by_kind.get(kind, ()))
 
     def _among(self, kind: str, name: str) -> Document | None:
+        self._index()
+        return self._by_name.get((kind, name))
+
+    def _index(self) -> None:
+        """Bring the look-ups up to date with the documents, which only ever grow: of equal names the first counts."""
+        length = (len(self.documents), len(self.packed))
+        if length == self._indexed:
+            return
+        self._indexed = length
+        self._by_kind, self._by_name = {}, {}
+        for document in self.documents:
+            self._by_kind.setdefault(document.kind, []).append(document)
         for document in (*self.documents, *self.packed):
-            if document.kind == kind and document.name == name:
-                return document
-        return None
+            self._by_name.setdefault((document.kind, document.name), document)
 
     def _pack_roots(self) -> list[Path]:
         if self._packs is None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from callgate._core import Fault
 
 API_VERSION = "callgate/v1"
+MOST_LAYERS = 64
 
 
 class Resolved:
@@ -112,9 +113,14 @@ def resolve(loaded: Loaded, document: Document, at: Steps = ("spec",)) -> Resolv
         at: where in the document its spec stands.
 
     Returns:
-        The resolved policy; what is wrong with `extends`, `locked` and `tools` is in its diagnostics.
+        The resolved policy; what is wrong with `extends`, `locked` and `tools` is in its diagnostics. For the same
+        document of the same `loaded` it is the same, as long as nothing is loaded in between; not to be changed.
     """
-    return _Resolver(loaded).run(document, at)
+    key = (id(document.positions), at, len(loaded.documents))
+    if key not in loaded.resolved:
+        loaded.resolved[key] = _Resolver(loaded).run(document, at)
+    found: Resolved = loaded.resolved[key]
+    return found
 
 
 def resolve_all(loaded: Loaded) -> list[Resolved]:
@@ -165,6 +171,9 @@ class _Resolver:
                 names = [layer.name or "" for layer in chain[chain.index(parent) :]] + [parent.name or ""]
                 words = " → ".join(f"`{name}`" for name in names)
                 self._report("CG705", f"`extends` goes round in a circle: {words}", item, "leave one of them out")
+            elif len(path) >= MOST_LAYERS:
+                message = f"`extends` leads through more than {MOST_LAYERS} policies, one below the other"
+                self._report("CG106", message, item, "let policies extend what they need themselves")
             elif all(parent != layer for layer, _ in self.layers):
                 self._collect(parent, ("spec",), [*path, document])
         parts = {"spec": tree}
@@ -177,7 +186,12 @@ class _Resolver:
         """The manifests that `tools` names; without it, all that were loaded."""
         tools = tree.at("spec", "tools")
         if tools is None or not isinstance(tools.value, list):
-            return {document.name: document for document in self.loaded.of_kind("ToolManifest") if document.name}
+            key = ("manifests", len(self.loaded.documents))
+            if key not in self.loaded.resolved:  # one for all policies: with thousands of both, the pairs are millions
+                every = self.loaded.of_kind("ToolManifest")
+                self.loaded.resolved[key] = {document.name: document for document in every if document.name}
+            shared: dict[str, Document] = self.loaded.resolved[key]
+            return shared
         found: dict[str, Document] = {}
         for item in tools.value:
             if not isinstance(item.value, str):

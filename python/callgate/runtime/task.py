@@ -133,7 +133,8 @@ class Task:
             call_id: the verdict's `call_id`.
             result: what the tool returned; left out where it is not known. Anything Python has: dataclasses and
                 pydantic-like objects are read by their fields, what has no JSON form equals nothing.
-            error: the exception, `{"type", "status", "message"}`, or a text, where there is no result.
+            error: the exception, `{"type", "status", "message"}`, or a text. The latter two may stand beside a result:
+                a command that ended with an error and printed something all the same.
             is_error: the result is a failure, as MCP and others flag it.
             result_digest: a digest of the whole result where `result` was cut.
             tokens: how many tokens the result takes.
@@ -144,14 +145,15 @@ class Task:
 
         Raises:
             UnknownCallError: no call of that id is out.
-            ValueError: both `result` and `error` were handed over; the call is still out.
+            ValueError: `error` is an exception, and a result was handed over too; the call is still out.
         """
         known = result is not MISSING
         told = None
-        if known and error is not None:
+        if known and isinstance(error, BaseException):
             raise ValueError(
-                "a call ended either with `result` or with `error`, and both were handed over: "
-                "for a result that tells of a failure write `result=..., is_error=True`"
+                "a call that raised has no result, and both were handed over: leave `result` out; for a result that "
+                "tells of a failure write `is_error=True`, or describe the error: "
+                '`error={"type": "exit_nonzero"}`'
             )
         if error is not None:
             told = reported(error)
