@@ -482,7 +482,7 @@ class TestATestByItself:
         assert (code, fault, place) == (1, "CG704", "policy_test.yaml:5:11")
 
 
-@pytest.mark.parametrize("columns", [60, 100])
+@pytest.mark.parametrize("columns", [80, 120])
 def test_help_keeps_to_the_width_of_the_terminal(
     columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,6 +63,15 @@ def test_a_task_says_what_it_takes(arguments: dict[str, Any], told: str) -> None
             [{"tool": "f", "arguments": {}}, {"name": "f", "input": {}}],
             f"`calls[1]` lacks `tool`, and has `name`, `input`: {CALL}",
         ),
+        ([{"tool": 3, "arguments": {}}], "`calls[0]['tool']` has to be a text, found `int`"),
+        (
+            [{"tool": "f", "arguments": {}, "call_id": 3}],
+            "`calls[0]['call_id']` has to be a text, found `int`",
+        ),
+        (
+            [{"tool": "f", "arguments": {}, "hints": "x"}],
+            "`calls[0]['hints']` has to be a mapping from texts, found a text",
+        ),
         ([{"tool": "f"}], f"`calls[0]` lacks `arguments`, and has `tool`: {CALL}"),
     ],
 )
@@ -107,3 +116,33 @@ def test_a_second_agent_of_one_name_is_told_as_such() -> None:
     other: Any = task
     with pytest.raises(TypeError, match="`agent` has to be a text, found None"):
         other.child(None)
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "told"),
+    [
+        ("admit", {"tool": None}, "`tool` has to be a text, found None"),
+        ("admit", {"call_id": 5}, "`call_id` has to be a text, found `int`"),
+        ("admit", {"hints": ["a"]}, "`hints` has to be a mapping from texts, found a list"),
+        ("admit", {"now": "12"}, "`now` has to be a number, found a text"),
+        ("usage", {"tokens": "4"}, "`tokens` has to be a number, found a text"),
+        ("usage", {"cost": None}, "`cost` has to be a number, found None"),
+        ("user_turn", {"now": [1]}, "`now` has to be a number, found a list"),
+        ("observe", {"tokens": "4"}, "`tokens` has to be a number, found a text"),
+        (
+            "observe", {"error": 5},
+            "`error` has to be an exception, a dictionary with `type`, `status` and `message`, or a text, found `int`",
+        ),
+    ],
+)  # fmt: skip
+def test_every_argument_is_told_by_its_name(method: str, arguments: dict[str, Any], told: str) -> None:
+    task = GATE.task("t")
+    task.admit("f", {}, call_id="c1")
+    usual: dict[str, dict[str, Any]] = {
+        "admit": {"tool": "f", "arguments": {}}, "usage": {}, "user_turn": {"by": "human"},
+        "observe": {"call_id": "c1"},
+    }  # fmt: skip
+    with pytest.raises(TypeError) as error:
+        getattr(task, method)(**{**usual[method], **arguments})
+    assert str(error.value) == told
+    assert task.observe("c1", result=1).grade == "sufficient"  # nothing had happened

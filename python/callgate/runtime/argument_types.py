@@ -29,6 +29,19 @@ def optional_text(value: object, name: str) -> str | None:
     return None if value is None else text(value, name)
 
 
+def number(value: object, name: str) -> float:
+    """A number.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, str) or not hasattr(value, "__float__"):
+        raise TypeError(f"`{name}` has to be a number, found {_found(value)}")
+    return float(value)
+
+
 def mapping(value: object, name: str) -> dict[str, Any] | None:
     """A mapping whose keys are texts, as a dictionary, or None.
 
@@ -59,7 +72,7 @@ def calls(value: object) -> list[tuple[Any, Any, Any, Any]]:
     """The calls of a batch as (tool, arguments, call id, hints).
 
     Raises:
-        TypeError: it is no list of mappings, or a mapping lacks `tool` or `arguments`.
+        TypeError: it is no list of mappings, or a mapping lacks `tool` or `arguments` or has one of another type.
     """
     wanted = 'a call is a mapping such as {"tool": "search", "arguments": {"q": "x"}, "call_id": "c1"}'
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
@@ -72,7 +85,9 @@ def calls(value: object) -> list[tuple[Any, Any, Any, Any]]:
             if key not in call:
                 has = ", ".join(f"`{other}`" for other in call) or "nothing"
                 raise TypeError(f"`calls[{at}]` lacks `{key}`, and has {has}: {wanted}")
-        found.append((call["tool"], call["arguments"], call.get("call_id"), call.get("hints")))
+        tool = text(call["tool"], f"calls[{at}]['tool']")
+        call_id = optional_text(call.get("call_id"), f"calls[{at}]['call_id']")
+        found.append((tool, call["arguments"], call_id, mapping(call.get("hints"), f"calls[{at}]['hints']")))
     return found
 
 

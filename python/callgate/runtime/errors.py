@@ -58,6 +58,11 @@ def reported(error: BaseException | Mapping[str, object] | str) -> Reported:
             status if isinstance(status, int) and not isinstance(status, bool) and abs(status) < 2**31 else None,
             None if message is None else str(message),
         )
+    if not isinstance(error, BaseException):
+        raise TypeError(
+            f"`error` has to be an exception, a dictionary with `type`, `status` and `message`, or a text, "
+            f"found `{type(error).__name__}`"
+        )
     status = _status(error)
     return _kind(error, status), status, _text(error)
 

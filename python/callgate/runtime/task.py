@@ -99,7 +99,14 @@ class Task:
             >>> task.observe("c1", result={"hits": ["6204"]}).grade
             'sufficient'
         """
-        return self._state.admit(self.agent, tool, arguments, call_id, hints, self._now(now))
+        return self._state.admit(
+            self.agent,
+            argument_types.text(tool, "tool"),
+            arguments,
+            argument_types.optional_text(call_id, "call_id"),
+            argument_types.mapping(hints, "hints"),
+            self._now(now),
+        )
 
     def admit_all(self, calls: Iterable[Mapping[str, Any]], *, now: float | None = None) -> list[Verdict]:
         """Judge the calls of one model turn together, before any of them starts.
@@ -165,7 +172,7 @@ class Task:
             error=told,
             is_error=is_error,
             digest=result_digest,
-            tokens=tokens,
+            tokens=None if tokens is None else argument_types.number(tokens, "tokens"),
         )
 
     def abandon(self, call_id: str, *, now: float | None = None) -> None:
@@ -239,6 +246,7 @@ class Task:
 
     def usage(self, *, tokens: float = 0.0, cost: float = 0.0, now: float | None = None) -> None:
         """The model used tokens, or money in the policy's currency. Negative amounts count as none."""
+        tokens, cost = argument_types.number(tokens, "tokens"), argument_types.number(cost, "cost")
         self._state.usage(self.agent, tokens, cost, self._now(now))
 
     def snapshot(self) -> str:
@@ -272,7 +280,7 @@ class Task:
         }
 
     def _now(self, now: float | None) -> float:
-        return self._gate.clock.monotonic() - self._started if now is None else now
+        return self._gate.clock.monotonic() - self._started if now is None else argument_types.number(now, "now")
 
     def __repr__(self) -> str:
         return f"Task({self.id!r}, agent={self.agent!r})"
