@@ -92,9 +92,10 @@ def compile_bindings(
     return _core.bind_policies(parts) if whole else None, found
 
 
-def is_bound(loaded: Loaded, policy: str) -> bool:
-    """Whether a binding names the policy."""
-    return any(_spec(binding).get("policy") == policy for binding in loaded.of_kind("GuardBinding"))
+def names_of_bound(loaded: Loaded) -> set[str]:
+    """The names of the policies that bindings name."""
+    named = (_spec(binding).get("policy") for binding in loaded.of_kind("GuardBinding"))
+    return {name for name in named if isinstance(name, str)}
 
 
 def _spec(document: Document) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import callgate._core as _core
 
-from .bindings import UNSET_PARAMETER, bound_policies, compile_bound, is_bound
+from .bindings import UNSET_PARAMETER, bound_policies, compile_bound, names_of_bound
 from .compile import Manifest, compile_policy
 from .diagnostics import Diagnostic, ordered
 from .exceptions import exception_faults
@@ -61,6 +61,7 @@ def check_whole(loaded: Loaded, now: float | None = None) -> list[Diagnostic]:
         clean = all(found.severity != "error" for found in resolved.diagnostics)
         return clean and not any(id(part.positions) in faulty for part in parts)
 
+    bound_names = names_of_bound(loaded)
     compiled: set[int] = set()  # the policy of many tests is one: it is compiled once
     for resolved, manifests in policies:
         if manifests is None and id(resolved) in compiled:
@@ -70,7 +71,7 @@ def check_whole(loaded: Loaded, now: float | None = None) -> list[Diagnostic]:
         if is_whole(resolved, *(part.document for part in manifests or ())):
             found = compile_policy(resolved, manifests)[1]
             # what only bindings set is looked for under each of them
-            waits = manifests is None and is_bound(loaded, resolved.name)
+            waits = manifests is None and resolved.name in bound_names
             diagnostics += [each for each in found if not (waits and each.code == UNSET_PARAMETER)]
     for bound in bound_policies(loaded, loaded.of_kind("GuardBinding")):
         diagnostics += bound.resolved.diagnostics
