@@ -188,7 +188,6 @@ def test_the_last_day_that_counts_is_exactly_so_many_days_ago(tmp_path: Path) ->
     [
         (["search", "rain", "nowhere.yaml"], "nowhere.yaml: no such file or folder"),
         (["search", "rain", "nowhere.json"], "cannot read `nowhere.json`: no such file or directory"),
-        (["search", "rain", "tools.yaml", "--limit", "0"], "`--limit` is at least 1"),
         (["search", "rain", "empty.json"], "there is no tool in `empty.json`"),
         (["search", "rain", "wrong.json"], "wrong.json: a list of tools is wanted, or an object with `tools`"),
         (["search", "rain", "nameless.json"], "nameless.json: tools[0] is no definition of a tool: it has no `name`"),
@@ -196,7 +195,6 @@ def test_the_last_day_that_counts_is_exactly_so_many_days_ago(tmp_path: Path) ->
         (["unused", "--tools", "tools.yaml"], "name a trace, or a folder of them"),
         (["unused", "--tools", "tools.yaml", "nowhere.jsonl"], "nowhere.jsonl: cannot read the file"),
         (["unused", "--tools", "tools.yaml", "bare"], "there is no trace in `bare`"),
-        (["unused", "--tools", "tools.yaml", "bare", "--days", "0"], "`--days` is at least 1"),
         (["unused", "--tools", "tools.yaml", "t.jsonl", "--today", "soon"], "`--today soon` is no day"),
     ],
 )
@@ -210,6 +208,23 @@ def test_a_wrong_command_is_said_in_a_line(
     code, out, err = run(capsys, *argv)
     assert (code, out) == (2, "")
     assert f"callgate: {why}" in err
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "9" * 30, "many"])
+@pytest.mark.parametrize("option", ["--limit", "--days"])
+def test_a_number_out_of_its_range_is_a_usage_error(
+    number: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb = ["search", "rain"] if option == "--limit" else ["unused"]
+    code, _, err = run(capsys, *verb, f"{option}={number}")
+    assert (code, f"argument {option}: expected a " in err) == (2, True)
+
+
+def test_settings_that_look_back_for_ever_look_back_a_century(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "callgate.yaml").write_text("tools: {unused_days: 999999999999}\n")
+    (folder / "t.jsonl").write_text(record("draw"))
+    code, _, err = run(capsys, "unused", "--tools", "tools.yaml", "t.jsonl")
+    assert (code in (0, 1, 3), "internal" in err) == (True, False)
 
 
 def test_a_bare_verb_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:

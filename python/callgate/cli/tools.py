@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from callgate.cli import UsageError
+from callgate.cli.numbers import count
 from callgate.policy.settings import settings_here
 from callgate.report.color import wanted
 from callgate.report.tools import render_found, render_found_json, render_unused, render_unused_json
@@ -16,6 +17,8 @@ from callgate.tools.definitions import read_definitions
 from callgate.tools.unused import unused_tools
 from callgate.traces.lines import TraceError, refuse_unreadable
 
+_MOST_FOUND = 100_000
+_MOST_DAYS = 36_500
 _TRACES = ("*.jsonl", "*.jsonl.gz")
 
 
@@ -25,14 +28,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     search = verbs.add_parser("search", help="the definitions that fit a question, and the tokens that this saves")
     search.add_argument("query", metavar="QUERY", help="what the step is about, in any words")
     search.add_argument("paths", metavar="PATH", nargs="*", help="manifests, or a JSON list of tools")
-    search.add_argument("--limit", metavar="N", type=int, default=5, help="definitions at most (default: 5)")
+    search.add_argument(
+        "--limit", metavar="N", type=count(1, _MOST_FOUND), default=5, help="definitions at most (default: 5)"
+    )
     search.add_argument("--format", choices=["text", "json"], default="text", help="how results come out")
     unused = verbs.add_parser("unused", help="the definitions that recorded runs did not call for some time")
     unused.add_argument("traces", metavar="TRACE", nargs="*", help="traces, or folders of them")
     unused.add_argument(
         "--tools", metavar="PATH", action="append", default=[], help="manifests, or a JSON list of tools"
     )
-    unused.add_argument("--days", metavar="N", type=int, help="how far to look back (default: 30, or callgate.yaml's)")
+    unused.add_argument(
+        "--days", metavar="N", type=count(1, _MOST_DAYS), help="how far to look back (default: 30, or callgate.yaml's)"
+    )
     unused.add_argument("--today", metavar="YYYY-MM-DD", help="the day from which is looked back (default: today)")
     unused.add_argument("--format", choices=["text", "json"], default="text", help="how results come out")
 
@@ -44,8 +51,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _search(arguments: argparse.Namespace) -> int:
     """0 something fits, 3 nothing does."""
-    if arguments.limit < 1:
-        raise UsageError("`--limit` is at least 1")
     definitions = _definitions(arguments.paths)
     try:
         found = ToolIndex(definitions).search(arguments.query, limit=arguments.limit)
@@ -61,9 +66,7 @@ def _search(arguments: argparse.Namespace) -> int:
 def _unused(arguments: argparse.Namespace) -> int:
     """0 all are used, 1 some are not, 3 there is no call to judge by."""
     settings = settings_here()
-    days = settings.tools.unused_days if arguments.days is None else arguments.days
-    if days < 1:
-        raise UsageError("`--days` is at least 1")
+    days = min(settings.tools.unused_days, _MOST_DAYS) if arguments.days is None else arguments.days
     definitions = _definitions(arguments.tools)
     traces = _traces(arguments.traces or settings.beside(settings.traces))
     try:
