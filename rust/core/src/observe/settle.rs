@@ -61,7 +61,9 @@ impl Task {
         let mut refused = Vec::new();
         for member in members {
             if !member.incidents.is_empty() {
-                refused.push((member.call_id, member.incidents, member.reused));
+                // a call that was refused for its id shares it with another
+                let own = matches!(member.fate, Fate::Observed(_)).then_some(member.call_id);
+                refused.push((own, member.incidents, member.reused));
             }
             if let Fate::Observed(seen) = member.fate {
                 closed.remarks.under = self.under(policy, &seen.call);
@@ -72,8 +74,8 @@ impl Task {
         for (exception, reason) in std::mem::take(&mut closed.remarks.lifted) {
             self.tally(&[Lifted { exception, reason }]);
         }
-        for (call_id, incidents, reused) in refused {
-            let elsewhere = closed.gains.iter().any(|(of, gain)| *of != call_id && gain.count > 0);
+        for (own, incidents, reused) in refused {
+            let elsewhere = closed.gains.iter().any(|(of, gain)| own.as_ref() != Some(of) && gain.count > 0);
             if !elsewhere {
                 for incident in &incidents {
                     self.incidents.count(incident, reused);
