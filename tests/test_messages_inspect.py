@@ -154,6 +154,16 @@ def test_going_round_between_two_known_calls_is_repeating() -> None:
     assert found(messages) == [("repeated_call", 7, "c3")]  # `b` was new when it came between the first two
 
 
+def test_a_call_that_brings_something_else_was_worth_making() -> None:
+    call = '{"q": 1}'
+    results = iter(["1 hit", "2 hits", "2 hits"])
+    messages: list[Any] = [said("Go.")]
+    for number in range(3):
+        messages += [asked((f"c{number}", "find", call)), told(f"c{number}", next(results))]
+    assert found(messages) == [("repeated_call", 5, "c2")]
+    assert inspect(messages)[0].related == 3
+
+
 def test_a_call_after_its_lost_result_is_no_repeat() -> None:
     lost, fine = user(result("t1", LOST)), user(result("t2", "fine"))
     messages = [said("Go."), model(use("t1", "run")), lost, model(use("t2", "run")), fine]

@@ -29,6 +29,13 @@ class _Kind(NamedTuple):
     waiting: bool
 
 
+class _Answered(NamedTuple):
+    """A call whose answer stands in the list, and the text of it."""
+
+    call: Call
+    text: str
+
+
 def repeated_calls(
     messages: Sequence[Message], shape: Shape, pairs: Pairs, policy: CompiledPolicy | None
 ) -> Iterator[Finding]:
@@ -36,9 +43,10 @@ def repeated_calls(
 
     A call is repeated if an earlier turn made the same call, its result stands in the list and is neither a failure nor
     cut off nor cleared, and since then nobody spoke and nothing may have changed it: no write, and no call of unknown
-    effect that is new to the list. These are the engine's words for a possible write.
+    effect that is new to the list. These are the engine's words for a possible write. Where the call brought something
+    else than before, something did change.
     """
-    answered: dict[str, Call] = {}
+    answered: dict[str, _Answered] = {}
     seen: set[str] = set()
     spoken = [index for index, message in enumerate(messages) if _is_said(shape, index, message)]
     last = -1
@@ -49,14 +57,17 @@ def repeated_calls(
         kinds = [(call, kind) for call in turn.calls if (kind := _kind(call, policy)) is not None]
         for call, kind in kinds:
             earlier = answered.get(kind.identity)
-            if earlier is not None and not kind.waiting:
-                message = f"`{call.tool}` is called again with the same arguments as in messages[{earlier.index}]"
+            if earlier is not None and not kind.waiting and _text(pairs, call) in (None, earlier.text):
+                index = earlier.call.index
+                message = f"`{call.tool}` is called again with the same arguments as in messages[{index}]"
                 hint = "its answer stands in the list: give the model a note, or guard the loop with a policy"
-                yield finding("repeated_call", call.index, call.id, message, hint, related=earlier.index)
+                yield finding("repeated_call", call.index, call.id, message, hint, related=index)
         _take(turn, kinds, pairs, answered, seen)
 
 
-def _take(turn: Turn, kinds: list[tuple[Call, _Kind]], pairs: Pairs, answered: dict[str, Call], seen: set[str]) -> None:
+def _take(
+    turn: Turn, kinds: list[tuple[Call, _Kind]], pairs: Pairs, answered: dict[str, _Answered], seen: set[str]
+) -> None:
     """What the turn's results make known, and which earlier answers may no longer hold after it."""
     for _, kind in kinds:
         may_change = kind.effect in _CHANGING or (kind.effect == "unknown" and kind.identity not in seen)
@@ -69,10 +80,17 @@ def _take(turn: Turn, kinds: list[tuple[Call, _Kind]], pairs: Pairs, answered: d
         if answer is None:
             continue
         text = text_of(answer.content)
-        if not answer.is_error and text != LOST and how_weak(text) is None:
-            answered.setdefault(kind.identity, call)
-        else:
+        before = answered.get(kind.identity)
+        if answer.is_error or text == LOST or how_weak(text) is not None:
             answered.pop(kind.identity, None)
+        elif before is None or before.text != text:
+            answered[kind.identity] = _Answered(call, text)
+
+
+def _text(pairs: Pairs, call: Call) -> str | None:
+    """What a call brought, None where that is not in the list."""
+    answer = pairs.first.get(call.place)
+    return None if answer is None else text_of(answer.content)
 
 
 def _is_said(shape: Shape, index: int, message: Message) -> bool:
