@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from order_desk import LAST, SCRIPT, TOOLS, post
+from order_desk import ANTHROPIC, LAST, SCRIPT, TOOLS, post
 from scripted_server import ScriptedServer
 
 from callgate import Gate
@@ -20,7 +20,7 @@ def run(url: str) -> list[Any]:
     messages: list[Any] = [{"role": "user", "content": "Where are my orders 4711, 4712 and 9999?"}]
     choice: Any = {"type": "auto"}
     while True:
-        body = {"model": "claude", "max_tokens": 1024, "tools": [], "tool_choice": choice, "messages": messages}
+        body = {"model": "claude", "max_tokens": 1024, "tools": ANTHROPIC, "tool_choice": choice, "messages": messages}
         turn = take_turn(task, post(f"{url}/v1/messages", body), TOOLS)
         messages += turn.messages
         if turn.done:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from order_desk import LAST, SCRIPT, TOOLS, post
+from order_desk import LAST, RESPONSES, SCRIPT, TOOLS, post
 from scripted_server import ScriptedServer
 
 from callgate import Gate
@@ -20,7 +20,7 @@ def run(url: str) -> list[Any]:
     items: list[Any] = [{"role": "user", "content": "Where are my orders 4711, 4712 and 9999?"}]
     choice = "auto"
     while True:
-        body = {"model": "gpt", "tools": [], "tool_choice": choice, "input": items}
+        body = {"model": "gpt", "tools": RESPONSES, "tool_choice": choice, "input": items}
         turn = take_turn(task, post(f"{url}/v1/responses", body), TOOLS)
         items += turn.messages
         if turn.done:

@@ -10,6 +10,11 @@ from typing import Any
 ORDERS = {"4711": "shipped", "4712": "open"}
 
 
+def schema(properties: dict[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of a tool that needs all of its arguments."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
 def get_order(order: str) -> dict[str, str]:
     """The state of an order; a number that nobody knows is an error."""
     if order not in ORDERS:
@@ -25,6 +30,19 @@ def refund(order: str, amount: float) -> dict[str, Any]:
 
 
 TOOLS = {"get_order": get_order, "refund": refund}
+
+# What the model is told of them; each provider wraps it in its own way.
+_ORDER = {"order": {"type": "string", "description": "Its number."}}
+_AMOUNT = {"amount": {"type": "number", "description": "In euros."}}
+DEFINITIONS: list[dict[str, Any]] = [
+    {"name": "get_order", "description": "The state of an order.", "parameters": schema(_ORDER)},
+    {"name": "refund", "description": "Give money back for an order.", "parameters": schema(_ORDER | _AMOUNT)},
+]
+ANTHROPIC = [
+    {"input_schema" if key == "parameters" else key: value for key, value in tool.items()} for tool in DEFINITIONS
+]
+CHAT = [{"type": "function", "function": tool} for tool in DEFINITIONS]
+RESPONSES = [{"type": "function", **tool} for tool in DEFINITIONS]
 
 # One parallel turn with a slow call, a fast one and one that fails; then the same question again and again.
 SCRIPT: list[list[tuple[str, Any]]] = [

@@ -67,11 +67,22 @@ class ScriptedServer:
         turn = len(self.requests)
         self.requests.append(body)
         try:
+            refuse_unless_tools(body)
             tools_allowed = body.get("tool_choice") not in ("none", {"type": "none"})
             step = self.script[turn] if turn < len(self.script) and tools_allowed else ()
             return 200, speak(body, step, self.last, turn)
         except RefusedError as error:
             return 400, {"type": "error", "error": {"type": "invalid_request_error", "message": str(error)}}
+
+
+def refuse_unless_tools(body: dict[str, Any]) -> None:
+    """All three want the definitions of tools with every request that chooses or speaks of tools."""
+    if not body.get("tools"):
+        raise RefusedError("tools: at least one definition is wanted")
+    for tool in body["tools"]:
+        schema = tool.get("input_schema") or tool.get("parameters") or tool.get("function", {}).get("parameters")
+        if not isinstance(schema, dict) or schema.get("type") != "object":
+            raise RefusedError("tools: a definition has no schema")
 
 
 def anthropic(body: dict[str, Any], step: Step, last: str, turn: int) -> dict[str, Any]:

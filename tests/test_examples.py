@@ -53,6 +53,7 @@ def test_the_server_refuses_a_call_without_its_result(examples: None, path: str)
     from importlib import import_module
 
     server: Any = import_module("scripted_server")
+    desk: Any = import_module("order_desk")
     scripted = server.ScriptedServer([])
     lists = {
         "/v1/messages": [{"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]}],
@@ -62,5 +63,10 @@ def test_the_server_refuses_a_call_without_its_result(examples: None, path: str)
         "/v1/responses": [{"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}],
     }
     key = "input" if path == "/v1/responses" else "messages"
-    code, answer = scripted.answer(path, {"model": "m", key: lists[path]})
+    tools = {"/v1/messages": desk.ANTHROPIC, "/v1/responses": desk.RESPONSES}.get(path, desk.CHAT)
+    code, answer = scripted.answer(path, {"model": "m", "tools": tools, key: []})
+    assert code == 200
+    code, answer = scripted.answer(path, {"model": "m", "tools": tools, key: lists[path]})
     assert (code, answer["error"]["type"]) == (400, "invalid_request_error")
+    why = {"/v1/messages": "without `tool_result` blocks", "/v1/responses": "No tool output found"}
+    assert why.get(path, "did not have response messages") in answer["error"]["message"]

@@ -1,5 +1,7 @@
 """Looking through message lists: what is found in broken ones, and that healthy ones are left alone."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ from callgate import Gate
 from callgate.messages import KINDS, LOST, Finding, MessageError, inspect
 from callgate.messages.arguments import read_arguments
 from callgate.messages.results import how_weak
-from message_lists import BROKEN, HEALTHY, asked, model, result, said, told, use, user
+from message_lists import BROKEN, HEALTHY, RESPONSES, asked, model, result, said, told, use, user
 
 
 def found(messages: list[Any], **options: Any) -> list[tuple[str, int, str | None]]:
@@ -35,6 +37,14 @@ def test_a_healthy_list_has_no_finding(name: str) -> None:
 
 def test_every_kind_is_found_in_one_of_the_lists() -> None:
     assert {kind for broken in BROKEN.values() for kind, _, _ in broken.findings} == set(KINDS)
+
+
+def test_the_page_has_every_kind_with_its_severity(root: Path) -> None:
+    page = (root / "docs" / "messages.md").read_text(encoding="utf-8")
+    written = dict(re.findall(r"^\| `(\w+)` \| (error|warning)\b", page, re.MULTILINE))
+    findings = [each for broken in BROKEN.values() if broken.shape != RESPONSES for each in inspect(broken.messages)]
+    assert written == {each.kind: each.severity for each in findings}
+    assert list(written) == list(KINDS)
 
 
 def test_a_finding_says_what_is_wrong_and_what_to_do() -> None:

@@ -316,6 +316,17 @@ def test_coroutines_run_at_once_and_come_in_order(desk: Callable[..., Task]) -> 
     assert contents(asyncio.run(both())) == ["slow", "Error: LookupError: nobody", "fast"]
 
 
+def test_coroutines_are_refused_before_anything_is_admitted_where_nobody_awaits_them(desk: Callable[..., Task]) -> None:
+    async def look(n: int) -> int:
+        return n
+
+    task = desk()
+    for take, response in ((anthropic.take_turn, uses(("look", {"n": 1}))), (openai.take_turn, calls(("look", "{}")))):
+        with pytest.raises(TypeError, match="the tool `look` is a coroutine function: use `take_turn_async`"):
+            take(task, response, {"look": look})
+    assert task.spent["tool_calls"] == 0
+
+
 def test_a_cancelled_turn_leaves_no_call_out(desk: Callable[..., Task]) -> None:
     task = desk()
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from callgate.messages.anthropic import SHAPE
 from callgate.messages.parts import plain
-from callgate.runtime.side_by_side import THREADS, Approve, Tools, run_turn, run_turn_async
+from callgate.runtime.side_by_side import THREADS, Approve, Tools, refuse_coroutines, run_turn, run_turn_async
 from callgate.runtime.task import Task
 from callgate.runtime.turn import Said, Turn
 
@@ -41,6 +41,7 @@ def take_turn(
 
     Raises:
         MessageError: the response is none.
+        TypeError: a tool is a coroutine function.
 
     Example:
         >>> from callgate import Gate
@@ -50,6 +51,7 @@ def take_turn(
         >>> turn.messages[1]
         {'role': 'user', 'content': [{'type': 'tool_result', 'tool_use_id': 't1', 'content': '3'}]}
     """
+    refuse_coroutines(tools)
     turn = open_turn(task, response, usage=usage)
     run_turn(turn, tools, approve=approve, threads=threads)
     return turn

@@ -7,7 +7,7 @@ from typing import Any, Final
 from callgate.messages.openai_chat import SHAPE as CHAT
 from callgate.messages.openai_responses import SHAPE as RESPONSES
 from callgate.messages.parts import MessageError, plain
-from callgate.runtime.side_by_side import THREADS, Approve, Tools, run_turn, run_turn_async
+from callgate.runtime.side_by_side import THREADS, Approve, Tools, refuse_coroutines, run_turn, run_turn_async
 from callgate.runtime.task import Task
 from callgate.runtime.turn import Said, Turn
 
@@ -45,6 +45,7 @@ def take_turn(
 
     Raises:
         MessageError: the response is none.
+        TypeError: a tool is a coroutine function.
 
     Example:
         >>> from callgate import Gate
@@ -55,6 +56,7 @@ def take_turn(
         >>> turn.messages[1]
         {'role': 'tool', 'tool_call_id': 'c1', 'content': '3'}
     """
+    refuse_coroutines(tools)
     turn = open_turn(task, response, usage=usage)
     run_turn(turn, tools, approve=approve, threads=threads)
     return turn

@@ -68,6 +68,17 @@ def run_turn(turn: Turn, tools: Tools, *, approve: Approve | None = None, thread
             raise
 
 
+def refuse_coroutines(tools: Tools) -> None:
+    """Coroutine functions cannot be run without an event loop.
+
+    Raises:
+        TypeError: one of the tools is one.
+    """
+    for name, tool in tools.items():
+        if inspect.iscoroutinefunction(tool):
+            raise TypeError(f"the tool `{name}` is a coroutine function: use `take_turn_async`")
+
+
 async def run_turn_async(turn: Turn, tools: Tools, *, approve: Approve | None = None) -> None:
     """`run_turn` for coroutine functions, all at once; plain functions run in threads.
 
