@@ -109,6 +109,16 @@ def test_the_mended_list_is_written_inside_its_request(folder: Path, capsys: pyt
     assert (code, json.loads(out)) == (1, mended)
 
 
+def test_half_a_character_is_written_as_it_was_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(
+        "m.json",
+        r'[{"role": "user", "content": "\ud800 \u00e9"}, {"role": "tool", "tool_call_id": "\udfff", "content": ""}]',
+    )
+    code, out, _ = run(capsys, "m.json", "--repair", "out.json")
+    assert (code, "id \\udfff" in out) == (1, True)
+    assert json.loads(Path("out.json").read_text()) == [{"role": "user", "content": "\ud800 é"}]
+
+
 def test_an_open_turn_may_be_waiting(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write("m.json", [said("Go."), asked(("c1", "run", "{}"))])
     assert run(capsys, "m.json")[0] == 1

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callgate.messages import LOST, inspect, passes, repair
+from callgate.messages.shape import detect
 from message_lists import (
     ANTHROPIC,
     BROKEN,
@@ -210,3 +211,26 @@ def test_a_list_of_calls_without_calls_is_taken_out() -> None:
     assert [each.kind for each in inspect([empty])] == ["malformed_call"]
     assert repair([empty]) == [said("hm", "assistant")]
     assert repair([{"role": "assistant", "content": None, "tool_calls": []}], shape=CHAT) == []
+
+
+KEYS = st.sampled_from(
+    ["role", "content", "type", "id", "name", "input", "tool_calls", "function", "arguments", "tool_call_id", "call_id",
+     "output", "text", "tool_use_id", "is_error", "custom"]
+)  # fmt: skip
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=12,
+)
+WORDS = st.sampled_from(
+    ["assistant", "user", "tool", "system", "tool_use", "tool_result", "function_call", "function_call_output", "text"]
+)
+VALUES = JSON | WORDS | st.lists(st.dictionaries(KEYS, JSON | WORDS, max_size=5), max_size=3)
+
+
+@pytest.mark.parametrize("shape", [None, *LISTS])
+@given(messages=st.lists(st.dictionaries(KEYS, VALUES, max_size=6), max_size=5))
+def test_no_data_whatever_breaks_reading_and_mending(shape: str | None, messages: list[Any]) -> None:
+    inspect(messages, shape=shape)
+    mended = repair(messages, shape=shape)
+    assert passes(inspect(mended, shape=shape or detect(messages)))

@@ -123,6 +123,10 @@ def test_the_search_engines_own_syntax_is_only_words(query: str) -> None:
 SMALL = few(("get_weather", "Forecast of rain."), ("send_mail", "Write to somebody."))
 
 
+def test_half_a_character_in_a_definition_is_no_word() -> None:
+    assert names(few(("draw\ud800ing", "A \udfff picture.")), "picture \ud800") == ["draw\ud800ing"]
+
+
 def test_an_index_is_searched_from_any_thread(index: ToolIndex) -> None:
     told: list[list[str]] = []
     threads = [threading.Thread(target=lambda: told.append(names(index, "rain in Oslo", limit=1))) for _ in range(8)]

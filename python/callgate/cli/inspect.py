@@ -75,6 +75,8 @@ def _read(name: str) -> Any:
 
 def _write(name: str, body: Any) -> None:
     text = json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+        text = json.dumps(body, indent=2) + "\n"  # half of a character has no form in UTF-8, but an escape
     if name == "-":
         sys.stdout.write(text)
         return

@@ -22,7 +22,7 @@ class OpenAIResponses:
 
     def speaker(self, message: Message) -> Speaker:
         """By role where there is one, else by type: what does not come in from outside is the model's."""
-        role, kind = message.get("role"), str(message.get("type", ""))
+        role, kind = message.get("role"), _kind(message)
         if role in ("system", "developer"):
             return "system"
         if isinstance(role, str):
@@ -33,7 +33,7 @@ class OpenAIResponses:
 
     def calls(self, index: int, message: Message) -> list[Call]:
         """The item itself, if it is a call that names a tool."""
-        kind, name = message.get("type"), as_id(message.get("name"))
+        kind, name = _kind(message), as_id(message.get("name"))
         if kind not in _CALLS or name is None:
             return []
         written = message.get(_CALLS[kind])
@@ -41,12 +41,12 @@ class OpenAIResponses:
 
     def malformed(self, message: Message) -> dict[int, str]:
         """A call without a tool's name."""
-        nameless = message.get("type") in _CALLS and as_id(message.get("name")) is None
+        nameless = _kind(message) in _CALLS and as_id(message.get("name")) is None
         return {0: "the call names no tool"} if nameless else {}
 
     def answers(self, index: int, message: Message) -> list[Answer]:
         """The item itself, if it is an output."""
-        if message.get("type") not in _ANSWERS:
+        if _kind(message) not in _ANSWERS:
             return []
         return [Answer(index, 0, as_id(message.get("call_id")), message.get("output"))]
 
@@ -63,7 +63,7 @@ class OpenAIResponses:
         call = calls[0]
         if call is None:
             return None
-        return {**message, "call_id": call.id, "name": call.tool, _CALLS[str(message["type"])]: call.arguments}
+        return {**message, "call_id": call.id, "name": call.tool, _CALLS[_kind(message)]: call.arguments}
 
     def without_answers(self, message: Message) -> Message | None:
         """Nothing is left of an output."""
@@ -93,6 +93,11 @@ class OpenAIResponses:
     def arguments(self, value: Mapping[str, Any]) -> Any:
         """As JSON text."""
         return arguments_text(value)
+
+
+def _kind(message: Message) -> str:
+    kind = message.get("type")
+    return kind if isinstance(kind, str) else ""
 
 
 SHAPE: Final[Shape] = OpenAIResponses()

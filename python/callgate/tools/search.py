@@ -195,7 +195,7 @@ def _parameter_words(schema: Mapping[str, Any]) -> list[str]:
 
 def _spread(text: str) -> str:
     """A text with its compound words taken apart: `getOrder_id` is three words, signs of Chinese go in pairs."""
-    text = _CAMEL.sub(" ", text.replace("_", " "))
+    text = _CAMEL.sub(" ", text.replace("_", " ").encode("utf-8", "replace").decode())
     return _SIGNS.sub(lambda found: " " + " ".join(_pairs(found.group())) + " ", text)
 
 
