@@ -23,8 +23,9 @@ _BOUND: Final = {"cycle": "laps"}
 """The key that says when a detector refuses, where it is not `refuse_after`."""
 _BLIND: Final = frozenset(("exact_repeat", "cycle"))
 """What is refused for tools of which nothing is declared."""
-_MISSING: Final = re.compile(r"""["'](\w+)["'] in gaps""")
-_TEXT: Final = re.compile(r"""(["'])([^"'\\]*)\1""")
+# Patterns are compiled when a text is made: every program that guards calls imports this file, few make a text.
+_MISSING: Final = r"""["'](\w+)["'] in gaps"""
+_TEXT: Final = r"""(["'])([^"'\\]*)\1"""
 _MOST_NAMES: Final = 12
 
 
@@ -191,7 +192,7 @@ class _Rules:
         edges = [edge for edge in fallback.get("edges") or () if edge.get("kind", "tool") == "tool"]
         for edge in edges:
             condition = edge.get("when")
-            field = _MISSING.fullmatch(condition) if isinstance(condition, str) else None
+            field = re.fullmatch(_MISSING, condition) if isinstance(condition, str) else None
             ends = {"source": edge["from"], "target": edge["to"]}
             if field is not None:
                 yield _point("substitute", field=field[1], **ends)
@@ -279,7 +280,7 @@ class _Rules:
                 yield _point("per_group", tools=self._names(members or [group]), limit=f"{limit:,}")
 
     def _rule(self, rule: Mapping[str, Any]) -> _Point:
-        literal = _TEXT.fullmatch(rule["message"].strip()) if isinstance(rule.get("message"), str) else None
+        literal = re.fullmatch(_TEXT, rule["message"].strip()) if isinstance(rule.get("message"), str) else None
         message = f": {literal[2]}" if literal is not None else ""
         tools = self._names(rule["tools"]) if rule.get("tools") else self.words["all_tools"]
         return _point(f"rule_{rule['action']}", tools=tools, id=rule.get("id"), message=message)
