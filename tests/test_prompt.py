@@ -12,7 +12,7 @@ from callgate.cli.main import main
 from callgate.policy.compose import compose
 from callgate.policy.source import Source
 from callgate.runtime import prompt_en, prompt_zh
-from callgate.runtime.prompt import _PRESETS, LANGUAGES, rules_as_text
+from callgate.runtime.prompt_rules import _PRESETS, LANGUAGES, rules_as_text
 from callgate.testing import FakeClock
 
 SNAPSHOTS = Path(__file__).parent / "data" / "prompts"

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print, and give the exit code: 0 fine, 1 the policy has faults, 2 there is none."""
     from callgate.policy.open import open_policy
-    from callgate.runtime.prompt import rules_of
+    from callgate.runtime.prompt_rules import rules_of
 
     opened = open_policy(arguments.where, name=arguments.policy)
     if opened.compiled is None or opened.resolved is None:
