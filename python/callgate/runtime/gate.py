@@ -6,8 +6,9 @@ import json
 import math
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from callgate._core import CompiledPolicy, SnapshotError, TaskState
 
@@ -18,6 +19,10 @@ from .task import Task
 
 if TYPE_CHECKING:
     from callgate.policy.diagnostics import Diagnostic
+
+
+MOST_RESUMED: Final = 65_536
+"""Tasks that a gate remembers to have resumed; past it the one that was resumed longest ago is forgotten."""
 
 
 class Gate:
@@ -34,7 +39,7 @@ class Gate:
         self.policy = policy
         self.warnings = warnings
         self.clock: Clock = clock or SystemClock()
-        self._resumed: set[tuple[str, int]] = set()
+        self._resumed: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
 
     @classmethod
@@ -126,7 +131,8 @@ class Gate:
             any_policy: also where the snapshot was taken under another policy.
 
         Raises:
-            SnapshotError: it is no snapshot, of another format or policy, or this gate has resumed it before.
+            SnapshotError: it is no snapshot, of another format or policy, or this gate has resumed it, or a later
+                one of the task, before.
         """
         try:
             body: Any = json.loads(snapshot)
@@ -138,9 +144,13 @@ class Gate:
             raise SnapshotError(f"this is no snapshot of a task: {error}") from None
         state = TaskState.resume(self.policy, text, any_policy=any_policy)
         with self._lock:
-            if (state.lineage, state.generation) in self._resumed:
+            # an older generation than one that was resumed would be a second line of the same task
+            if state.generation <= self._resumed.get(state.lineage, -1):
                 raise SnapshotError(f"generation {state.generation} of task `{state.id}` was resumed already")
-            self._resumed.add((state.lineage, state.generation))
+            self._resumed[state.lineage] = state.generation
+            self._resumed.move_to_end(state.lineage)
+            if len(self._resumed) > MOST_RESUMED:
+                self._resumed.popitem(last=False)
         # a wall clock that jumped back must not give time back
         away = max(0.0, self.clock.wall() - wall)
         return Task(self, state, agent, self.clock.monotonic() - elapsed - away)

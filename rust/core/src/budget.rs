@@ -3,6 +3,7 @@ use callgate_value::Value;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::UNDECLARED;
 use crate::policy::{Budgets, Limit, Policy, Tool};
 use crate::verdict::{Evidence, Finding};
 use crate::Reason;
@@ -194,7 +195,9 @@ impl Pool {
             self.spent.retries += by;
             share.spent.retries += by;
         }
-        add(&mut self.by_tool, &tool.name, by);
+        if tool.declared || self.by_tool.len() < UNDECLARED || self.by_tool.contains_key(&*tool.name) {
+            add(&mut self.by_tool, &tool.name, by);
+        }
         for group in &tool.groups {
             add(&mut self.by_group, group, by);
         }

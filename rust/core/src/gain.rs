@@ -1,18 +1,17 @@
 //! What a result brings that the task did not know: records, leaves, ranges, pages.
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use callgate_value::{write_loosened, Loosening, Symbol, SymbolKey, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::ITEMS;
 use crate::call::Asked;
 use crate::policy::NOTHING;
 
 /// Leaves looked at in one result; a larger result is known by these.
 const MOST_LEAVES: usize = 20_000;
-/// Items remembered for a task; past it everything counts as known but the newest half million.
-const MOST_ITEMS: usize = 1_000_000;
-
 /// The items of a result's records, by key.
 pub(crate) fn record_items(key: &SymbolKey, records: &[Value], by: &[String], mask: Mask<'_>) -> Vec<u64> {
     let item = |record: &Value| {
@@ -109,14 +108,21 @@ pub(crate) struct Known {
     items: FxHashSet<u64>,
     pages: FxHashSet<u64>,
     asked: FxHashSet<u64>,
-    ranges: FxHashMap<u64, Vec<(i64, i64)>>,
+    ranges: FxHashMap<u64, BTreeMap<i64, i64>>,
+    /// Ranges of all targets.
+    covered: usize,
 }
 
 impl Known {
     /// Takes an offer in; answers with what was new in it.
     pub(crate) fn learn(&mut self, offer: &Offer, asked: Option<&Asked>) -> Gain {
-        if self.items.len() > MOST_ITEMS {
+        if self.items.len() > ITEMS {
             self.items = FxHashSet::default();
+        }
+        // the parts of something large that were read: all of them are forgotten at once
+        if self.pages.len().saturating_add(self.asked.len()).saturating_add(self.covered) >= ITEMS {
+            (self.pages, self.asked) = (FxHashSet::default(), FxHashSet::default());
+            (self.ranges, self.covered) = (FxHashMap::default(), 0);
         }
         // the items of one result are a set: what stands in it twice counts once
         let mut distinct = offer.items.clone();
@@ -153,7 +159,8 @@ impl Known {
             || self
                 .ranges
                 .get(&target)
-                .is_some_and(|ranges| ranges.iter().any(|(low, high)| *low <= from && to <= *high))
+                .and_then(|ranges| ranges.range(..=from).next_back())
+                .is_some_and(|(_, high)| to <= *high)
     }
 
     /// Adds a range; whether any of it was new.
@@ -163,15 +170,18 @@ impl Known {
         }
         let ranges = self.ranges.entry(target).or_default();
         let (mut low, mut high) = (from, to);
-        ranges.retain(|(begin, end)| {
-            let apart = *end < from || to < *begin;
-            if !apart {
-                low = low.min(*begin);
-                high = high.max(*end);
+        // none of them touch each other, so those that this one touches stand together before its end
+        while let Some((begin, end)) = ranges.range(..=to).next_back().map(|(begin, end)| (*begin, *end)) {
+            if end < from {
+                break;
             }
-            apart
-        });
-        ranges.push((low, high));
+            low = low.min(begin);
+            high = high.max(end);
+            ranges.remove(&begin);
+            self.covered = self.covered.saturating_sub(1);
+        }
+        ranges.insert(low, high);
+        self.covered = self.covered.saturating_add(1);
         true
     }
 }

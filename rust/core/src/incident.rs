@@ -1,6 +1,7 @@
 //! Incidents: how often the calls that a finding names were refused, and when that is over.
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::INCIDENTS;
 use crate::call::Call;
 use crate::detect::state_oscillation;
 use crate::verdict::{IncidentKey, RuleKey};
@@ -65,9 +66,6 @@ pub(crate) struct Incidents {
     open: Vec<Incident>,
 }
 
-/// Open incidents at most; past it the oldest is forgotten, so that a task with ever-new incidents stays bounded.
-const MOST: usize = 4_096;
-
 impl Incidents {
     pub(crate) fn get(&self, key: &IncidentKey) -> Option<&Incident> {
         self.open.iter().find(|incident| incident.key == *key)
@@ -89,7 +87,7 @@ impl Incidents {
     }
 
     fn open(&mut self, key: &IncidentKey) {
-        if self.open.len() >= MOST {
+        if self.open.len() >= INCIDENTS {
             self.open.remove(0);
         }
         self.open.push(Incident { key: key.clone(), refusals: 0, reuses: 0, outside: 0 });

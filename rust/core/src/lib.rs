@@ -14,6 +14,7 @@
 
 mod about;
 pub mod batch;
+mod bounds;
 mod budget;
 mod call;
 pub mod compile;

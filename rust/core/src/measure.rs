@@ -1,6 +1,8 @@
 //! Runs the detectors over symbols that stand for calls: for measurements, and nothing else.
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use callgate_value::{Map, Symbol, SymbolKey, Value};
 use rustc_hash::FxHashMap;
 
@@ -74,7 +76,7 @@ impl Task {
         self.gather(policy, call, &mut findings);
         self.dispatch(policy, call, seen.at);
         self.came_back(call);
-        self.feed(policy, seen, &mut Vec::new(), &mut closed);
+        self.feed(policy, seen, &mut FxHashSet::default(), &mut closed);
         findings.len().saturating_add(closed.remarks.notes.len())
     }
 }

@@ -127,13 +127,22 @@ struct Open {
     saved: Option<String>,
     /// When it was last touched, in records.
     touched: u64,
+    /// The sessions with records that were gathered and not yet judged; two at most.
+    gathering: Vec<Arc<str>>,
     /// By agent: what it is judged by.
     policies: FxHashMap<Arc<str>, Arc<Policy>>,
 }
 
 impl Open {
     fn new(task: Task) -> Self {
-        Self { task, tracks: FxHashMap::default(), saved: None, touched: 0, policies: FxHashMap::default() }
+        Self {
+            task,
+            tracks: FxHashMap::default(),
+            saved: None,
+            touched: 0,
+            gathering: Vec::new(),
+            policies: FxHashMap::default(),
+        }
     }
 
     fn policy(&mut self, guard: &Guard, agent: &Arc<str>) -> Arc<Policy> {
@@ -295,7 +304,7 @@ impl Replay {
         let same_round = round.is_some() && track.round == round && track.agent == agent;
         if open.tracks.len() > 1 {
             // what other agents of the task did comes first
-            let others: Vec<Arc<str>> = open.tracks.keys().filter(|other| **other != session).cloned().collect();
+            let others: Vec<Arc<str>> = open.gathering.iter().filter(|other| **other != session).cloned().collect();
             for other in others {
                 self.judge(open, &other);
             }
@@ -315,6 +324,9 @@ impl Replay {
                 }
                 self.ids = self.ids.saturating_add(1);
                 let id: Arc<str> = format!("record-{}", self.ids).into();
+                if !open.gathering.contains(&session) {
+                    open.gathering.push(Arc::clone(&session));
+                }
                 if let Some(track) = open.tracks.get_mut(&session) {
                     track.is_open = true;
                     track.agent = agent;
@@ -356,6 +368,7 @@ impl Replay {
     fn judge(&mut self, open: &mut Open, session: &Arc<str>) {
         let Some(track) = open.tracks.get_mut(session) else { return };
         let pending = std::mem::take(&mut track.pending);
+        open.gathering.retain(|other| other != session);
         if pending.is_empty() {
             return;
         }

@@ -40,22 +40,67 @@ pub(crate) struct Round {
     /// It was taken although the budget had none left.
     pub(crate) step_over: bool,
     pub(crate) members: Vec<Member>,
+    /// The place of each member by its call id; of one that runs, where several have the id.
+    places: FxHashMap<Arc<str>, usize>,
+    /// How many members are out.
+    out: usize,
     /// The first call of each exact identity.
     pub(crate) firsts: FxHashMap<u64, Arc<str>>,
 }
 
 impl Round {
     pub(crate) fn new(number: u64, explicit: bool, opened: f64) -> Self {
-        let (members, firsts) = (Vec::new(), FxHashMap::default());
-        Self { number, explicit, opened, step_taken: false, step_over: false, members, firsts }
+        Self {
+            number,
+            explicit,
+            opened,
+            step_taken: false,
+            step_over: false,
+            members: Vec::new(),
+            places: FxHashMap::default(),
+            out: 0,
+            firsts: FxHashMap::default(),
+        }
     }
 
     /// Whether no call of it is out.
     pub(crate) fn is_settled(&self) -> bool {
-        !self.members.iter().any(|member| matches!(member.fate, Fate::Out))
+        self.out == 0
     }
 
-    pub(crate) fn member(&mut self, call_id: &str) -> Option<&mut Member> {
-        self.members.iter_mut().find(|member| *member.call_id == *call_id && matches!(member.fate, Fate::Out))
+    /// A call enters, after those that stand in it.
+    pub(crate) fn join(&mut self, member: Member) {
+        let (place, is_out) = (self.members.len(), matches!(member.fate, Fate::Out));
+        if is_out {
+            self.out = self.out.saturating_add(1);
+        }
+        if is_out || !self.places.contains_key(&member.call_id) {
+            self.places.insert(Arc::clone(&member.call_id), place);
+        }
+        self.members.push(member);
+    }
+
+    /// A call that was out came back, or never ran.
+    pub(crate) fn came_back(&mut self, call_id: &str, fate: Fate) {
+        let place = self.places.get(call_id).copied();
+        let member = place.and_then(|place| self.members.get_mut(place));
+        if let Some(member) = member.filter(|member| matches!(member.fate, Fate::Out)) {
+            member.fate = fate;
+            self.out = self.out.saturating_sub(1);
+        }
+    }
+
+    /// A call that was asked about enters anew: what it was is forgotten.
+    pub(crate) fn withdraw(&mut self, call_id: &str) {
+        let place = self.places.get(call_id).copied();
+        if let Some(member) = place.and_then(|place| self.members.get_mut(place)) {
+            member.incidents.clear();
+        }
+    }
+
+    /// Whether a member was dispatched.
+    pub(crate) fn ran(&self, call_id: &str) -> bool {
+        let member = self.places.get(call_id).and_then(|place| self.members.get(*place));
+        member.is_some_and(|member| !matches!(member.fate, Fate::NotRun))
     }
 }

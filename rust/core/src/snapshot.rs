@@ -100,6 +100,7 @@ impl Task {
             return Err(SnapshotError::Malformed("a counter is out of range".to_owned()));
         }
         task.generation = task.generation.saturating_add(1);
+        task.index();
         Ok(task)
     }
 

@@ -1,9 +1,7 @@
 //! The other half of `ask`: a person says yes or no.
-use std::sync::Arc;
 
 use crate::policy::Policy;
 use crate::reply;
-use crate::round::Fate;
 use crate::task::{Asked, Task};
 use crate::verdict::{Action, Finding, IncidentKey, Note, Verdict};
 use crate::Reason;
@@ -24,6 +22,7 @@ impl Task {
             self.incidents.close(&IncidentKey::Rule(rule));
         }
         let session = call.session;
+        self.forget_before_wait(session);
         let implicit = self.sessions.get(session).is_some_and(|session| session.round.is_none());
         if implicit {
             self.open_round(session, false, self.now);
@@ -31,12 +30,9 @@ impl Task {
         // the step was taken when the model made the call, whatever round it enters now
         let step = self.replace_step(session, (true, false));
         if let Some(round) = self.sessions.get_mut(session).and_then(|session| session.round.as_mut()) {
-            round.members.retain(|member| *member.call_id != *id);
+            round.withdraw(&id);
             // it coalesces with an equal call of its round that was dispatched, and only with such
-            let ran = |first: &Arc<str>| {
-                round.members.iter().any(|member| member.call_id == *first && !matches!(member.fate, Fate::NotRun))
-            };
-            let equal = round.firsts.get(&call.exact.0).is_some_and(ran);
+            let equal = round.firsts.get(&call.exact.0).is_some_and(|first| round.ran(first));
             if !equal {
                 round.firsts.remove(&call.exact.0);
             }

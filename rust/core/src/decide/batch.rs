@@ -51,21 +51,23 @@ impl Task {
     /// Each call's id, and whether it cannot be used.
     fn call_ids(&mut self, requests: &[Request]) -> Vec<(Arc<str>, bool)> {
         let mut ids: Vec<(Arc<str>, bool)> = Vec::with_capacity(requests.len());
+        let given: FxHashSet<&Arc<str>> = requests.iter().filter_map(|request| request.call_id.as_ref()).collect();
+        let mut earlier: FxHashSet<Arc<str>> = FxHashSet::default();
         for request in requests {
             let entry = if let Some(id) = &request.call_id {
                 let is_taken = |id: &Arc<str>| self.out.contains_key(id) || self.asked.contains_key(id);
-                let is_bad = is_taken(id) || ids.iter().any(|(earlier, _)| earlier == id);
+                let is_bad = is_taken(id) || earlier.contains(id);
                 (Arc::clone(id), is_bad)
             } else {
                 loop {
                     self.next_call = self.next_call.saturating_add(1);
                     let id: Arc<str> = format!("call-{}", self.next_call).into();
-                    let given = requests.iter().any(|other| other.call_id.as_ref() == Some(&id));
-                    if !given && !self.out.contains_key(&id) && !self.asked.contains_key(&id) {
+                    if !given.contains(&id) && !self.out.contains_key(&id) && !self.asked.contains_key(&id) {
                         break (id, false);
                     }
                 }
             };
+            earlier.insert(Arc::clone(&entry.0));
             ids.push(entry);
         }
         ids

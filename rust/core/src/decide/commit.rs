@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use super::Decision;
+use crate::bounds::{make_room, ASKED, PAST_CALLS};
 use crate::call::Call;
 use crate::detect::{Detector, Dispatch};
 use crate::policy::{Mode, Policy};
@@ -104,6 +105,13 @@ impl Task {
                 _ => None,
             });
             let asked = Asked { call: Arc::clone(call), rules: rules.collect() };
+            if self.asked.len() >= ASKED {
+                let mut numbers: Vec<u64> = self.asked.values().map(|asked| asked.call.number).collect();
+                let middle = numbers.len() / 2;
+                let (_, median, _) = numbers.select_nth_unstable(middle);
+                let median = *median;
+                self.asked.retain(|_, asked| asked.call.number > median);
+            }
             self.asked.insert(Arc::clone(call_id), asked);
         }
         if action != Action::Allow {
@@ -119,9 +127,13 @@ impl Task {
             }
         }
         self.dispatch(policy, call, now);
+        if self.seen.len() >= PAST_CALLS {
+            self.seen.clear();
+        }
         let first = self.seen.insert(call.loose);
         let round = self.sessions.get(call.session).and_then(|it| it.round.as_ref()).map_or(0, |round| round.number);
         let out = Out { call: Arc::clone(call), round, first, retry, read_version: self.read_version, approved: false };
+        self.out_changing = self.out_changing.saturating_add(usize::from(!call.is_read()));
         self.out.insert(Arc::clone(call_id), out);
         Fate::Out
     }
@@ -185,7 +197,7 @@ impl Task {
         if !findings.iter().any(|finding| finding.reason == Reason::BadCallId) {
             round.firsts.entry(call.exact.0).or_insert_with(|| Arc::clone(call_id));
         }
-        round.members.push(Member { call_id: Arc::clone(call_id), fate, incidents, reused: judged == Action::Reuse });
+        round.join(Member { call_id: Arc::clone(call_id), fate, incidents, reused: judged == Action::Reuse });
     }
 
     /// A call that may change something was dispatched or ended.
@@ -193,6 +205,7 @@ impl Task {
         if call.tool.effect.may_change() {
             self.read_version = self.read_version.saturating_add(1);
             self.stirred = self.stirred.saturating_add(1);
+            make_room(&mut self.stirred_by, &call.loose, PAST_CALLS);
             let own = self.stirred_by.entry(call.loose).or_default();
             *own = own.saturating_add(1);
         }

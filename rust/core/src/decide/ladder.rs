@@ -51,7 +51,7 @@ impl Task {
                 && !finding.incidents.is_empty()
                 && finding.incidents.iter().all(|incident| reuses(incident) < policy.ladder.reuse_reads)
         };
-        if !against.all(may_reuse) || self.out.values().any(|out| !out.call.is_read()) {
+        if !against.all(may_reuse) || self.out_changing > 0 {
             return None;
         }
         let stored = self.stored.get(&call.exact.0)?;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::same_result::{incident, place};
 use super::tally::Tally;
 use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
+use crate::bounds::{make_room, PLACES};
 use crate::call::Call;
 use crate::policy::Resets;
 use crate::verdict::{Finding, Grade};
@@ -46,6 +47,7 @@ impl Detector for EmptyStreak {
             self.streaks.remove(&place(&seen.call));
             return;
         }
+        make_room(&mut self.streaks, &place(&seen.call), PLACES);
         let tally = self.streaks.entry(place(&seen.call)).or_default();
         tally.add(seen.at);
         remarks.count(Reason::EmptyStreak, seen, |by| by.empty_streak.as_ref(), tally.count);

@@ -4,13 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::tally::Tally;
 use super::{counted, Before, Detector, Dispatch, Observation, Remarks, Stake, Write};
+use crate::bounds::CALLS;
 use crate::call::Call;
 use crate::policy::{ExactRepeat as Thresholds, Resets, Rungs};
 use crate::verdict::{Finding, Grade, IncidentKey};
 use crate::Reason;
-
-/// Runs kept for one agent; past it the older half goes.
-const MOST_RUNS: usize = 65_536;
 
 /// Runs of equal results, by loose identity. A run that was ended is simply gone.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -65,7 +63,7 @@ impl Detector for ExactRepeat {
             self.runs.remove(&seen.call.loose);
             return;
         };
-        if self.runs.len() >= MOST_RUNS && !self.runs.contains_key(&seen.call.loose) {
+        if self.runs.len() >= CALLS && !self.runs.contains_key(&seen.call.loose) {
             self.forget_older_half();
         }
         let run = self.runs.entry(seen.call.loose).or_default();
@@ -104,6 +102,11 @@ impl Detector for ExactRepeat {
 }
 
 impl ExactRepeat {
+    /// Whether there is no run that a write could end.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.runs.is_empty()
+    }
+
     fn forget_older_half(&mut self) {
         let mut times: Vec<f64> = self.runs.values().map(|run| run.tally.last).collect();
         let middle = times.len() / 2;

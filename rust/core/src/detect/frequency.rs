@@ -5,12 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::tally::Tally;
 use super::window::Window;
 use super::{counted, Before, Dispatch, Observation, Remarks};
+use crate::bounds::RARE_CALLS;
 use crate::call::Call;
 use crate::verdict::{Finding, IncidentKey};
 use crate::Reason;
-
-/// Calls whose last time is kept for a cool-down.
-const MOST_CALLS: usize = 16_384;
 
 /// When a call was observed last, by exact identity; kept only where the policy writes a `cool_down`. The counts are the
 /// window's.
@@ -56,7 +54,7 @@ impl Frequency {
     /// The window holds the observation already.
     pub(crate) fn after(&mut self, seen: &Observation, window: &Window, remarks: &mut Remarks) {
         if seen.call.tool.detectors.frequency.is_some_and(|rungs| rungs.cool_down.is_some()) {
-            if self.last.len() >= MOST_CALLS {
+            if self.last.len() >= RARE_CALLS {
                 self.last.clear();
             }
             self.last.entry(seen.call.exact.0).or_default().restart(0, seen.at);

@@ -4,13 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::tally::Tally;
 use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
+use crate::bounds::RARE_CALLS;
 use crate::call::Call;
 use crate::policy::{ErrorClass, Resets};
 use crate::verdict::{Finding, IncidentKey};
 use crate::Reason;
-
-/// Calls kept for one agent.
-const MOST_CALLS: usize = 16_384;
 
 /// Counts by loose identity since its last success.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -50,7 +48,7 @@ impl Detector for InvalidArguments {
         if seen.judged.class != Some(ErrorClass::Format) || &*seen.judged.kind == "unknown_tool" {
             return;
         }
-        if self.calls.len() >= MOST_CALLS && !self.calls.contains_key(&seen.call.loose) {
+        if self.calls.len() >= RARE_CALLS && !self.calls.contains_key(&seen.call.loose) {
             self.calls.clear();
         }
         let tally = self.calls.entry(seen.call.loose).or_default();

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::same_result::{incident, place};
 use super::tally::Tally;
 use super::{counted, Before, Detector, Dispatch, Observation, Remarks, Said, Stake, Write};
+use crate::bounds::{make_room, CALLS, PLACES};
 use crate::call::Call;
 use crate::policy::{Detectors, Resets};
 use crate::verdict::Finding;
@@ -20,9 +21,6 @@ pub(crate) struct NoGain {
     /// Those that one has.
     outdated: FxHashSet<u64>,
 }
-
-/// Reads remembered by one agent; past it all is forgotten, the streaks too.
-const MOST_READS: usize = 65_536;
 
 impl Detector for NoGain {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
@@ -62,6 +60,7 @@ impl Detector for NoGain {
         if is_fresh_look {
             return;
         }
+        make_room(&mut self.streaks, &place(&seen.call), PLACES);
         let tally = self.streaks.entry(place(&seen.call)).or_default();
         tally.add(seen.at);
         remarks.count(Reason::NoGain, seen, |by| by.no_gain.as_ref().map(|it| &it.rungs), tally.count);
@@ -86,12 +85,17 @@ impl Detector for NoGain {
 }
 
 impl NoGain {
+    /// Whether there is no read that a write could make worth repeating.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.looked.is_empty()
+    }
+
     /// Remembers that a read came back. Whether a write has landed on it since it last did.
     fn look(&mut self, call: &Call) -> bool {
         if !call.is_read() {
             return false;
         }
-        if self.looked.len().saturating_add(self.outdated.len()) >= MOST_READS {
+        if self.looked.len().saturating_add(self.outdated.len()) >= CALLS {
             *self = Self::default();
         }
         self.looked.insert(call.loose, Stake::of(call));

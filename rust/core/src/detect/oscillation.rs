@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::same_result::{incident, place};
 use super::tally::Tally;
 use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
+use crate::bounds::{make_room, PLACES};
 use crate::call::Call;
 use crate::policy::Resets;
 use crate::verdict::Finding;
@@ -59,6 +60,7 @@ impl Detector for Oscillation {
         let Some(thresholds) = &seen.call.tool.detectors.oscillation else { return };
         let Some(known) = seen.gain.known.filter(|_| seen.is_known_read()) else { return };
         let fresh = !self.reads.contains_key(&place(&seen.call));
+        make_room(&mut self.reads, &place(&seen.call), PLACES);
         let reads = self.reads.entry(place(&seen.call)).or_default();
         let (differ, fields) = differing(&reads.fields, &seen.call.fields);
         reads.fields.clone_from(&seen.call.fields);

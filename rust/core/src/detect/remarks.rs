@@ -165,8 +165,9 @@ impl Remarks {
     }
 
     pub(crate) fn add(&mut self, reason: Reason, seen: &Observation, evidence: Evidence) {
-        // one call has one note for one reason, whatever it was counted in
-        if !self.notes.iter().any(|note| note.reason == reason && note.call_id == seen.call_id) {
+        // one call has one note for one reason, whatever it was counted in; its notes come one after the other
+        let mut of_call = self.notes.iter().rev().take_while(|note| note.call_id == seen.call_id);
+        if !of_call.any(|note| note.reason == reason) {
             self.notes.push(Remark::of(reason, seen, evidence));
         }
     }

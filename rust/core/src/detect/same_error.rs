@@ -4,13 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::tally::Tally;
 use super::{counted, Before, Detector, Dispatch, Observation, Remarks, Stake, Write};
+use crate::bounds::{make_room, ERRORS, FAILING_TOOLS};
 use crate::call::Call;
 use crate::policy::Resets;
 use crate::verdict::{Finding, IncidentKey};
 use crate::Reason;
-
-/// Different errors kept for one tool.
-const MOST_ERRORS: usize = 1_024;
 
 /// Counts by tool and error since the tool's last success.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -55,8 +53,9 @@ impl Detector for SameError {
             return;
         }
         let Some(error) = seen.judged.error_key else { return };
+        make_room(&mut self.tools, &seen.call.tool_symbol, FAILING_TOOLS);
         let errors = self.tools.entry(seen.call.tool_symbol).or_default();
-        if errors.len() >= MOST_ERRORS && !errors.contains_key(&error) {
+        if errors.len() >= ERRORS && !errors.contains_key(&error) {
             errors.clear();
         }
         let failing = errors.entry(error).or_default();
@@ -66,14 +65,22 @@ impl Detector for SameError {
     }
 
     fn landed(&mut self, write: &Write<'_>) {
-        for errors in self.tools.values_mut() {
+        self.tools.retain(|_, errors| {
             errors.retain(|_, failing| !failing.stake.ended_by_landed(write));
-        }
+            !errors.is_empty()
+        });
     }
 
     fn reset(&mut self, resets: Resets) {
         if resets.errors {
             self.tools.clear();
         }
+    }
+}
+
+impl SameError {
+    /// Whether there is no count that a write could end.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.tools.is_empty()
     }
 }

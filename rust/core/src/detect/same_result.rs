@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tally::Tally;
 use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
+use crate::bounds::{make_room, PLACES};
 use crate::call::Call;
 use crate::policy::Resets;
 use crate::verdict::{Finding, IncidentKey};
@@ -65,6 +66,7 @@ impl Detector for SameResult {
 
     fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {
         let Some(result) = seen.judged.result.filter(|_| seen.is_known_read()) else { return };
+        make_room(&mut self.runs, &place(&seen.call), PLACES);
         let run = self.runs.entry(place(&seen.call)).or_default();
         if run.tally.count > 0 && run.result == result {
             run.tally.last = seen.at;

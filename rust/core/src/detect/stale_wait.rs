@@ -4,12 +4,10 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{counted, Before, Detector, Observation, Remarks, Said};
+use crate::bounds::RARE_CALLS;
 use crate::policy::{Resets, Waiting};
 use crate::verdict::{Evidence, Finding, IncidentKey};
 use crate::Reason;
-
-/// Polls kept for one agent.
-const MOST_POLLS: usize = 16_384;
 
 /// Polls by loose identity.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -58,7 +56,7 @@ impl Detector for StaleWait {
 
     fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {
         let (Some(waiting), Some(answer)) = (&seen.call.tool.waiting, seen.judged.result) else { return };
-        if self.polls.len() >= MOST_POLLS && !self.polls.contains_key(&seen.call.loose) {
+        if self.polls.len() >= RARE_CALLS && !self.polls.contains_key(&seen.call.loose) {
             self.polls.clear();
         }
         let fresh = Poll { answer: None, unchanged: 0, changed_at: seen.at, answered_at: seen.at };

@@ -4,18 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use super::tally::Tally;
 use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
+use crate::bounds::STATES;
 use crate::call::Call;
 use crate::policy::Resets;
 use crate::verdict::{Finding, IncidentKey};
 use crate::Reason;
 
-/// States kept of one target; past it they are forgotten and seen anew.
-const MOST_STATES: usize = 16_384;
-
 /// States by target, in the task.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct StateOscillation {
     targets: FxHashMap<u64, States>,
+    /// States, targets and returning calls that were kept since all were forgotten last.
+    kept: usize,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -67,15 +67,16 @@ impl Detector for StateOscillation {
 
     fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {
         let Some(state) = seen.judged.state.filter(|_| seen.succeeded()) else { return };
+        if self.kept >= STATES {
+            *self = Self::default();
+        }
+        self.kept = self.kept.saturating_add(1);
         let states = self.targets.entry(place(&seen.call)).or_default();
         if states.current == Some(state) {
             states.returning.remove(&seen.call.loose);
             return;
         }
         states.current = Some(state);
-        if states.seen.len() >= MOST_STATES {
-            states.seen.clear();
-        }
         if states.seen.insert(state) {
             states.returning.remove(&seen.call.loose);
             states.tally.restart(0, seen.at);
@@ -88,7 +89,7 @@ impl Detector for StateOscillation {
 
     fn reset(&mut self, resets: Resets) {
         if resets.results {
-            self.targets.clear();
+            *self = Self::default();
         }
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tally::Tally;
 use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
+use crate::bounds::{make_room, PLACES};
 use crate::call::Call;
 use crate::policy::Resets;
 use crate::verdict::{Finding, IncidentKey};
@@ -47,6 +48,7 @@ impl Detector for UnknownTool {
         if &*seen.judged.kind != "unknown_tool" {
             return;
         }
+        make_room(&mut self.tools, &seen.call.tool_symbol, PLACES);
         let tally = self.tools.entry(seen.call.tool_symbol).or_default();
         tally.add(seen.at);
         remarks.count(Reason::UnknownTool, seen, |by| by.unknown_tool.as_ref(), tally.count);
@@ -62,6 +64,7 @@ impl Detector for UnknownTool {
 impl UnknownTool {
     /// A call of an undeclared tool was refused.
     pub(crate) fn refused(&mut self, call: &Call, now: f64) {
+        make_room(&mut self.tools, &call.tool_symbol, PLACES);
         self.tools.entry(call.tool_symbol).or_default().add(now);
     }
 }

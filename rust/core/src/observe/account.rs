@@ -1,10 +1,11 @@
 //! What an outcome brings up to date at once: effects, denials, results for reuse, retries, usage.
 use std::sync::Arc;
 
+use crate::bounds::{make_room, CALLS, STORED};
 use crate::call::Call;
 use crate::outcome::{Judged, Outcome};
 use crate::policy::ErrorClass;
-use crate::task::{Attempts, Out, Stored, Task, MOST_STORED};
+use crate::task::{Attempts, Out, Stored, Task};
 
 impl Task {
     /// Everything that is brought up to date at once. Answers with the retries that the call has used.
@@ -21,10 +22,12 @@ impl Task {
         let used = session.attempts.get(&call.loose).map_or(0, |attempts| attempts.retries);
         if judged.failed && !matches!(judged.class, Some(ErrorClass::Denied | ErrorClass::Format)) {
             let stake = crate::detect::Stake::of(call);
+            make_room(&mut session.attempts, &call.loose, CALLS);
             session.attempts.entry(call.loose).or_insert(Attempts { stake, retries: 0 });
         } else {
             session.attempts.remove(&call.loose);
         }
+        self.list(call.session);
         used
     }
 
@@ -38,7 +41,7 @@ impl Task {
             self.stored.remove(&call.exact.0);
             return;
         };
-        if self.stored.len() >= MOST_STORED && !self.stored.contains_key(&call.exact.0) {
+        if self.stored.len() >= STORED && !self.stored.contains_key(&call.exact.0) {
             let oldest = self.stored.iter().min_by(|a, b| a.1.at.total_cmp(&b.1.at)).map(|(exact, _)| *exact);
             if let Some(oldest) = oldest {
                 self.stored.remove(&oldest);

@@ -1,6 +1,8 @@
 //! One outcome feeds the detectors.
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::rules::error_evidence;
 use super::{Closed, Fed};
 use crate::detect::cycle::CycleStream;
@@ -12,7 +14,13 @@ use crate::Reason;
 
 impl Task {
     /// Feeds one outcome, in request order, once the author's rules have looked at it: one that they fail on is ungraded.
-    pub(crate) fn feed(&mut self, policy: &Policy, mut seen: Observation, earlier: &mut Vec<Fed>, closed: &mut Closed) {
+    pub(crate) fn feed(
+        &mut self,
+        policy: &Policy,
+        mut seen: Observation,
+        earlier: &mut FxHashSet<Fed>,
+        closed: &mut Closed,
+    ) {
         if let Some(error) = &seen.judged.expression_error {
             closed.remarks.add(Reason::PolicyError, &seen, error_evidence(error));
         }
@@ -43,6 +51,7 @@ impl Task {
 
     fn feed_detectors(&mut self, seen: &Observation, is_format: bool, closed: &mut Closed) {
         let call = Arc::clone(&seen.call);
+        self.forget_before_wait(call.session);
         if let Some(session) = self.sessions.get_mut(call.session).filter(|_| is_format || seen.succeeded()) {
             session.detectors.unknown_tool.after(seen, &mut closed.remarks);
             session.detectors.invalid_arguments.after(seen, &mut closed.remarks);
@@ -69,6 +78,7 @@ impl Task {
         if graded || wrote {
             self.count_gain(seen, wrote, &mut closed.remarks);
         }
+        self.list(call.session);
     }
 
     fn feed_wait(&mut self, seen: &Observation, remarks: &mut Remarks) {
@@ -81,13 +91,8 @@ impl Task {
         if let Some(merged) = &mut self.merged {
             merged.clear();
         }
-        for session in &mut self.sessions {
-            session.detectors.exact_repeat.waited();
-            session.detectors.consecutive.waited();
-            if let Some(cycle) = &mut session.detectors.cycle {
-                cycle.clear();
-            }
-        }
+        self.waited = self.waited.saturating_add(1);
+        self.forget_before_wait(seen.call.session);
         self.no_gain.clear();
     }
 
@@ -152,13 +157,9 @@ impl Task {
 }
 
 /// One batch is one observation: of equal outcomes of one tool only the first is fed.
-fn is_double(seen: &Observation, earlier: &mut Vec<Fed>) -> bool {
+fn is_double(seen: &Observation, earlier: &mut FxHashSet<Fed>) -> bool {
     let Some(result) = seen.judged.result else { return false };
     let call = if seen.judged.failed { 0 } else { seen.call.loose };
     let entry = (seen.call.tool_symbol, seen.judged.failed, result, call);
-    if earlier.contains(&entry) {
-        return true;
-    }
-    earlier.push(entry);
-    false
+    !earlier.insert(entry)
 }

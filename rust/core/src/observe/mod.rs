@@ -50,6 +50,7 @@ impl Task {
         let Some((id, out)) = self.out.remove_entry(call_id) else { return Err(call_id.to_owned()) };
         let call = Arc::clone(&out.call);
         let judged = judge(policy, &self.key, &call, outcome);
+        self.out_changing = self.out_changing.saturating_sub(usize::from(!call.is_read()));
         self.came_back(&call);
         let retries = self.account(&call, &judged, outcome, &out, now);
         let others = self.stirred.saturating_sub(self.stirred_by.get(&call.loose).copied().unwrap_or(0));
@@ -93,6 +94,7 @@ impl Task {
         self.clock(now);
         let Some((id, out)) = self.out.remove_entry(call_id) else { return Err(call_id.to_owned()) };
         let call = out.call;
+        self.out_changing = self.out_changing.saturating_sub(usize::from(!call.is_read()));
         self.came_back(&call);
         if let Some(session) = self.sessions.get_mut(call.session) {
             self.pool.take_call(&mut session.share, &call.tool, out.retry, -1.0);
@@ -101,10 +103,10 @@ impl Task {
             }
             if let Some(round) = &mut session.round {
                 // what never ran has no answer to share
-                round.firsts.retain(|_, first| *first != id);
-                if let Some(member) = round.member(&id) {
-                    member.fate = Fate::NotRun;
+                if round.firsts.get(&call.exact.0) == Some(&id) {
+                    round.firsts.remove(&call.exact.0);
                 }
+                round.came_back(&id, Fate::NotRun);
             }
         }
         self.close_if_settled(policy, call.session);

@@ -1,7 +1,8 @@
 //! What is new in an outcome, and what is remembered to tell so the next time.
+use crate::bounds::{make_room, CALLS, PLACES};
 use crate::detect::{same_result, Observation};
 use crate::incident::Novelty;
-use crate::task::{LastResult, Task, MOST_LAST_RESULTS};
+use crate::task::{LastResult, Task};
 
 impl Task {
     /// What is new in an outcome, as far as incidents ask.
@@ -24,13 +25,13 @@ impl Task {
         let (Some(session), Some(result)) = (self.sessions.get_mut(seen.call.session), seen.judged.result) else {
             return;
         };
-        if session.last_results.len() >= MOST_LAST_RESULTS && !session.last_results.contains_key(&seen.call.loose) {
-            session.last_results.clear();
-        }
+        make_room(&mut session.last_results, &seen.call.loose, CALLS);
+        make_room(&mut session.last_of_tool, &seen.call.tool_symbol, PLACES);
         let last = LastResult { result, failure: seen.judged.failure, others: seen.others };
         session.last_results.insert(seen.call.loose, last);
         session.last_of_tool.insert(seen.call.tool_symbol, result);
         if seen.call.is_read() {
+            make_room(&mut session.last_of_reads, &same_result::place(&seen.call), PLACES);
             session.last_of_reads.insert(same_result::place(&seen.call), result);
         }
     }

@@ -1,6 +1,8 @@
 //! Rounds close: their members are fed in request order, then refusals are counted, then the task may end.
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::{Closed, Fed};
 use crate::call::Call;
 use crate::detect::{Observation, Remark, Under};
@@ -18,9 +20,8 @@ impl Task {
         let round = round.filter(|round| round.number == out.round);
         if let Some(round) = round {
             let settle_now = !round.explicit;
-            if let Some(member) = round.member(&seen.call_id) {
-                member.fate = Fate::Observed(Box::new(seen));
-            }
+            let id = Arc::clone(&seen.call_id);
+            round.came_back(&id, Fate::Observed(Box::new(seen)));
             return if settle_now && round.is_settled() { self.feed_round(policy, session) } else { Closed::default() };
         }
         let member = Member {
@@ -57,7 +58,7 @@ impl Task {
 
     fn feed_members(&mut self, policy: &Policy, members: Vec<Member>) -> Closed {
         let mut closed = Closed::default();
-        let mut earlier: Vec<Fed> = Vec::new();
+        let mut earlier: FxHashSet<Fed> = FxHashSet::default();
         let mut refused = Vec::new();
         for member in members {
             if !member.incidents.is_empty() {
@@ -74,8 +75,10 @@ impl Task {
         for (exception, reason) in std::mem::take(&mut closed.remarks.lifted) {
             self.tally(&[Lifted { exception, reason }]);
         }
+        let gainful: FxHashSet<&str> = closed.gains.iter().filter(|it| it.1.count > 0).map(|it| &*it.0).collect();
         for (own, incidents, reused) in refused {
-            let elsewhere = closed.gains.iter().any(|(of, gain)| own.as_ref() != Some(of) && gain.count > 0);
+            let its_own = own.as_ref().is_some_and(|own| gainful.contains(&**own));
+            let elsewhere = gainful.len() > usize::from(its_own);
             if !elsewhere {
                 for incident in &incidents {
                     self.incidents.count(incident, reused);
@@ -117,7 +120,8 @@ impl Task {
             closed.stop = Some(stop);
         }
         let told = |note: &Remark| note.reason == end.reason && note.call_id == end.call_id && note.rule == end.rule;
-        if !closed.remarks.notes.iter().any(told) {
+        let mut of_call = closed.remarks.notes.iter().rev().take_while(|note| note.call_id == end.call_id);
+        if !of_call.any(told) {
             closed.remarks.notes.push(end);
         }
     }

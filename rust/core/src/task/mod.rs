@@ -26,7 +26,7 @@ use crate::round::Round;
 use crate::verdict::{Lifted, RuleKey, Stop};
 
 pub use event::Event;
-pub(crate) use session::{Attempts, LastResult, Session, MOST_LAST_RESULTS};
+pub(crate) use session::{Attempts, LastResult, Session};
 
 /// A result that may be handed out again.
 #[derive(Clone, Debug)]
@@ -36,9 +36,6 @@ pub(crate) struct Stored {
     pub(crate) at_end: u64,
     pub(crate) at: f64,
 }
-
-/// Results kept for reuse.
-pub(crate) const MOST_STORED: usize = 512;
 
 /// A call that is out.
 #[derive(Clone, Debug)]
@@ -57,6 +54,13 @@ pub(crate) struct Asked {
     pub(crate) call: Arc<Call>,
     /// The rules that ask, if any does.
     pub(crate) rules: Vec<RuleKey>,
+}
+
+/// The sessions that a write has to look at; each stands there once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Endable {
+    pub(crate) by_landed: Vec<usize>,
+    pub(crate) by_possible: Vec<usize>,
 }
 
 /// The state of a task. A value: cloning it is a snapshot, and a decision reads it and nothing else.
@@ -100,6 +104,17 @@ pub struct Task {
     pub(crate) asked: FxHashMap<Arc<str>, Asked>,
     #[serde(skip)]
     pub(crate) stored: FxHashMap<u64, Stored>,
+    /// The index of each agent's session.
+    #[serde(skip)]
+    pub(crate) by_agent: FxHashMap<String, usize>,
+    /// Sessions with runs that a landed write may end, and with runs that a possible one may end.
+    #[serde(skip)]
+    pub(crate) endable: Endable,
+    /// How often a poll has brought a new answer; each session clears its repeats when it is next asked.
+    pub(crate) waited: u64,
+    /// Calls that are out and may change something.
+    #[serde(skip)]
+    pub(crate) out_changing: usize,
     /// Remarks of rounds that closed between two answers.
     #[serde(skip)]
     pub(crate) remarks: Vec<Remark>,
@@ -140,6 +155,10 @@ impl Task {
             out: FxHashMap::default(),
             asked: FxHashMap::default(),
             stored: FxHashMap::default(),
+            by_agent: FxHashMap::default(),
+            endable: Endable::default(),
+            waited: 0,
+            out_changing: 0,
             remarks: Vec::new(),
         }
     }

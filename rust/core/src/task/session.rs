@@ -143,20 +143,36 @@ pub(crate) struct Session {
     pub(crate) last_of_reads: FxHashMap<u64, u64>,
     #[serde(skip)]
     pub(crate) round: Option<Round>,
+    /// The task's `waited` when its repeats were cleared last.
+    pub(crate) waited: u64,
+    /// Whether it stands among those that a landed write, and a possible one, has to look at.
+    #[serde(skip)]
+    pub(crate) listed: (bool, bool),
     /// What the agent is judged by, where that is not the same for all agents.
     #[serde(skip)]
     pub(crate) policy: Option<Arc<Policy>>,
 }
 
-/// Calls remembered for incidents by one agent.
-pub(crate) const MOST_LAST_RESULTS: usize = 65_536;
+impl Session {
+    /// Whether there is anything that a landed write may end.
+    pub(crate) fn has_runs(&self) -> bool {
+        self.has_repeats() || !self.detectors.same_error.is_idle() || !self.detectors.no_gain.is_idle()
+    }
+
+    /// Whether there is anything that a possible write may end.
+    pub(crate) fn has_repeats(&self) -> bool {
+        !self.detectors.exact_repeat.is_idle() || !self.attempts.is_empty()
+    }
+}
 
 impl Task {
     /// The index of the agent's session, new if it was not there.
     pub(crate) fn session(&mut self, policy: &Policy, agent: &str) -> usize {
-        if let Some(index) = self.sessions.iter().position(|session| session.agent == agent) {
+        if let Some(index) = self.by_agent.get(agent).copied() {
+            self.forget_before_wait(index);
             return index;
         }
+        self.by_agent.insert(agent.to_owned(), self.sessions.len());
         self.sessions.push(Session {
             agent: agent.to_owned(),
             agent_symbol: self.key.bytes(agent.as_bytes()).0,
@@ -171,6 +187,8 @@ impl Task {
             last_of_reads: FxHashMap::default(),
             round: None,
             policy: None,
+            waited: self.waited,
+            listed: (false, false),
         });
         self.sessions.len().saturating_sub(1)
     }
@@ -180,6 +198,40 @@ impl Task {
         let session = self.session(policy, agent);
         if let Some(session) = self.sessions.get_mut(session) {
             session.policy.get_or_insert_with(|| Arc::clone(policy));
+        }
+    }
+
+    /// A poll of some agent has brought a new answer since the session was last asked: that ended its repeats.
+    pub(crate) fn forget_before_wait(&mut self, session: usize) {
+        let waited = self.waited;
+        let Some(session) = self.sessions.get_mut(session).filter(|session| session.waited != waited) else { return };
+        session.waited = waited;
+        session.detectors.exact_repeat.waited();
+        session.detectors.consecutive.waited();
+        if let Some(cycle) = &mut session.detectors.cycle {
+            cycle.clear();
+        }
+    }
+
+    /// Puts a session among those that writes have to look at, as far as it has something to end.
+    pub(crate) fn list(&mut self, index: usize) {
+        let Some(session) = self.sessions.get_mut(index) else { return };
+        if !session.listed.0 && session.has_runs() {
+            session.listed.0 = true;
+            self.endable.by_landed.push(index);
+        }
+        if !session.listed.1 && session.has_repeats() {
+            session.listed.1 = true;
+            self.endable.by_possible.push(index);
+        }
+    }
+
+    /// What can be worked out from the sessions, after a snapshot.
+    pub(crate) fn index(&mut self) {
+        let agents = self.sessions.iter().enumerate();
+        self.by_agent = agents.map(|(index, session)| (session.agent.clone(), index)).collect();
+        for index in 0..self.sessions.len() {
+            self.list(index);
         }
     }
 
@@ -207,7 +259,7 @@ impl Task {
             let evidence = vec![("depth", number(depth)), ("limit", number(limit))];
             return Err(Box::new(Finding::refuse(Reason::BudgetDepth, evidence)));
         }
-        if self.sessions.iter().any(|session| session.agent == child) {
+        if self.by_agent.contains_key(child) {
             return Err(Box::new(Finding::refuse(Reason::BadCallId, vec![("agent", Value::from(child))])));
         }
         let index = self.session(policy, child);
