@@ -109,6 +109,17 @@ def test_the_mended_list_is_written_inside_its_request(folder: Path, capsys: pyt
     assert (code, json.loads(out)) == (1, mended)
 
 
+def test_a_message_a_line_is_read_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = "".join(json.dumps(message) + "\n" for message in [said("Go."), asked(("c1", "run", "{}"))])
+    code, out, _ = run(capsys, write("m.jsonl", lines))
+    assert (code, "1 error in 2 messages (openai_chat)" in out) == (1, True)
+    code, _, err = run(capsys, write("m.jsonl", lines + "\n{\n"))
+    assert (code, err) == (
+        2,
+        "callgate: m.jsonl:4:2: this is no JSON: expecting property name enclosed in double quotes\n",
+    )
+
+
 def test_half_a_character_is_written_as_it_was_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(
         "m.json",

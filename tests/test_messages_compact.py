@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callgate.messages import LOST, Compacted, CompactionError, Fuse, FuseOpen, compact, compact_async, inspect, passes
+from callgate.messages.compact import estimated
 from message_lists import asked, model, result, said, told, use, user
 from test_messages_repair import LISTS
 
@@ -63,6 +64,27 @@ def test_a_parallel_turn_goes_or_stays_whole() -> None:
     done = compact(messages, limit=40, count_tokens=words, keep_turns=1)
     assert done.dropped == [messages[0], *turn]
     assert done.messages == [said(HEAD), *messages[3:]]
+
+
+def test_a_thought_and_what_came_of_it_go_or_stay_together() -> None:
+    thought, words_ = {"type": "reasoning", "id": "r1", "summary": []}, said("Twelve.", "assistant")
+    messages = [said("How many?"), thought, words_, said("And now?"), {**thought, "id": "r2"}, words_]
+    done = compact(messages, limit=50, count_tokens=words, keep_turns=1, shape="openai_responses")
+    assert done.messages[-2:] == messages[-2:]
+    assert thought in done.dropped
+    assert words_ in done.dropped
+
+
+def test_a_picture_counts_as_one_and_not_by_its_bytes() -> None:
+    def picture(data: str) -> Any:
+        source = {"type": "base64", "media_type": "image/png", "data": data}
+        return user({"type": "image", "source": source})
+
+    small, large = estimated([picture("")]), estimated([picture("iVBORw0K" * 50_000)])
+    assert large == small + 1600
+    url = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 9_000}}
+    assert estimated([user(url)]) < 1700
+    assert estimated([said("word " * 1000)]) > 1250
 
 
 def test_a_torn_list_is_mended_first() -> None:

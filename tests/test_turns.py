@@ -218,6 +218,19 @@ def test_a_person_decides_about_what_is_asked(desk: Callable[..., Task]) -> None
     assert json.loads(denied)["message"].startswith("This call of `refund` was denied.")
 
 
+def test_who_cannot_decide_leaves_no_call_out(desk: Callable[..., Task]) -> None:
+    def absent(verdict: Any) -> bool:
+        raise ConnectionError("nobody there")
+
+    task = desk()
+    response = uses(("look", {"n": 1}), ("refund", {"order": "1", "amount": 60}))
+    with pytest.raises(ConnectionError):
+        anthropic.take_turn(task, response, {"look": lambda n: n}, approve=absent)
+    assert task.spent["tool_calls"] == 0
+    with pytest.raises(LookupError):
+        task.observe("t0", result=1)
+
+
 def test_without_anybody_to_ask_the_model_reads_that_a_person_has_to_decide(desk: Callable[..., Task]) -> None:
     turn = anthropic.take_turn(desk(), uses(("refund", {"order": "1", "amount": 60})), {})
     assert [verdict.action for verdict in turn.asked] == ["ask"]

@@ -19,7 +19,9 @@ from callgate.report.messages import render_json, render_text
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `callgate inspect` takes."""
     parser.add_argument(
-        "messages", metavar="MESSAGES.json", help="a list, or a request with `messages` or `input`; `-` for stdin"
+        "messages",
+        metavar="MESSAGES.json",
+        help="a list, or a request with `messages` or `input`; `.jsonl`: a message a line; `-`: stdin",
     )
     parser.add_argument("--shape", choices=list(SHAPES), help="the provider's shape (default: told by the list)")
     parser.add_argument(
@@ -65,10 +67,16 @@ def _read(name: str) -> Any:
         raise UsageError(f"cannot read `{name}`: {(error.strerror or str(error)).lower()}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{name}: this is not UTF-8 text") from None
+    if name.endswith(".jsonl"):
+        return [_json(line, name, number) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    return _json(text, name, None)
+
+
+def _json(text: str, name: str, line: int | None) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise UsageError(f"{name}:{error.lineno}:{error.colno}: this is no JSON: {error.msg.lower()}") from None
+        raise UsageError(f"{name}:{line or error.lineno}:{error.colno}: this is no JSON: {error.msg.lower()}") from None
     except (RecursionError, ValueError) as error:
         raise UsageError(f"{name}: this JSON cannot be read: {str(error).lower()}") from None
 

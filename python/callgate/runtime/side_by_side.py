@@ -7,10 +7,10 @@ import contextvars
 import inspect
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from difflib import get_close_matches
 from typing import Any, Final
 
 from callgate._core import Verdict
+from callgate.policy.diagnostics import did_you_mean
 
 from .turn import Turn
 
@@ -101,9 +101,15 @@ class _Came:
 
 
 def _decide(turn: Turn, approve: Approve | None) -> None:
-    if approve is not None:
+    if approve is None:
+        return
+    try:
         for verdict in turn.asked:
             turn.decide(verdict.call_id, approve(verdict))
+    except BaseException:
+        for call in turn.open:  # none of them has run
+            turn.task.abandon(call.id)
+        raise
 
 
 def _answer(turn: Turn, call_id: str, came: _Came) -> None:
@@ -139,6 +145,5 @@ async def _run_one_async(turn: Turn, tools: Tools, call_id: str) -> None:
 
 
 def _unknown(name: str, tools: Tools) -> dict[str, str]:
-    near = get_close_matches(name, list(tools), n=1)
-    hint = f"did you mean `{near[0]}`?" if near else "there are " + ", ".join(f"`{known}`" for known in sorted(tools))
+    hint = did_you_mean(name, tools) or "there are " + ", ".join(f"`{known}`" for known in sorted(tools))
     return {"type": "unknown_tool", "message": f"there is no tool `{name}`: {hint}"}
