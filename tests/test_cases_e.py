@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from callgate import Gate, PolicyError, Task, UnknownCallError
+from callgate import Gate, PolicyError, SpawnError, Task, UnknownCallError
 
 POLICY = """\
 apiVersion: callgate/v1
@@ -54,6 +54,77 @@ class TestE03:
             Gate.load(tmp_path)
         (tmp_path / "policy.yaml").write_text(policy.replace("9}", "9, tokens: {limit: unlimited, reason: free}}"))
         assert run(Gate.load(tmp_path).task("t"), "get", {}, "c1", 1) == ("allow", ())
+
+
+class TestE04:
+    """A tree of depth 2 on one pool of 20 calls. Separate processes share a pool once there are stores for it."""
+
+    def test_the_pool_ends_at_its_limit_for_every_agent_at_once(self, tmp_path: Path) -> None:
+        root = gate(tmp_path, "  budgets: {tool_calls: 20, depth: 2}\n").task("t")
+        first, second = root.child("first"), root.child("second")
+
+        def calls(agent: Task, numbers: range) -> list[str]:
+            return [run(agent, "get", {"agent": agent.agent, "n": n}, f"{agent.agent}-{n}", n)[0] for n in numbers]
+
+        assert calls(first, range(8)) + calls(second, range(7)) == ["allow"] * 15
+        third = first.child("third")
+        before = root.spent
+        with pytest.raises(SpawnError) as caught:
+            third.child("grandchild")
+        assert (caught.value.reason, root.spent) == ("budget_depth", before)
+        # who never started has taken nothing, its name included: an agent of that name may still start where it may
+        assert first.child("grandchild").admit("get", {"n": 0}, call_id="g").allowed
+        third.abandon("g")
+        assert calls(third, range(5)) == ["allow"] * 5
+        for agent in (root, first, second, third):
+            assert run(agent, "get", {"last": agent.agent}, "last", 1) == ("refuse", ("budget_tool_calls",))
+        assert root.spent["tool_calls"] == 20
+
+
+class TestD2:
+    @pytest.mark.parametrize(
+        ("preset", "steps", "tokens", "seconds"),
+        [("simple", 10, 50_000, 600.0), ("medium", 32, 200_000, 600.0), ("complex", 100, 1_000_000, 1800.0)],
+    )
+    def test_a_preset_stands_for_steps_tokens_and_time(
+        self, tmp_path: Path, preset: str, steps: int, tokens: int, seconds: float
+    ) -> None:
+        text = POLICY.replace("  extends: [default]\n", f"  budgets: {{preset: {preset}}}\n")
+        (tmp_path / "policy.yaml").write_text(text)
+        made = Gate.load(tmp_path)
+
+        task = made.task("steps")
+        taken = [run(task, "get", {"n": n}, f"c{n}", n)[1] for n in range(steps + 1)]
+        assert taken == [()] * steps + [("budget_steps",)]
+
+        task = made.task("tokens")
+        task.usage(tokens=tokens - 1)
+        assert run(task, "get", {"n": 0}, "c0", 0) == ("allow", ())
+        task.usage(tokens=1)
+        assert run(task, "get", {"n": 1}, "c1", 1) == ("refuse", ("budget_tokens",))
+
+        task = made.task("time")
+        assert task.admit("get", {"n": 0}, now=seconds - 0.5).allowed
+        assert task.admit("get", {"n": 1}, now=seconds).reasons == ("budget_time",)
+
+    def test_a_single_value_overrides_its_part_of_the_preset(self, tmp_path: Path) -> None:
+        text = POLICY.replace("  extends: [default]\n", "  budgets: {preset: simple, steps: 2}\n")
+        (tmp_path / "policy.yaml").write_text(text)
+        assert dict(Gate.load(tmp_path).policy.limits)["steps"] == 2
+        assert dict(Gate.load(tmp_path).policy.limits)["tokens"] == 50_000
+
+
+class TestD4:
+    def test_a_resumed_task_has_all_its_counters_and_a_person_s_turn_gives_none_back(self, tmp_path: Path) -> None:
+        made = gate(tmp_path, "  budgets: {tool_calls: 3, steps: 10}\n")
+        task = made.task("t")
+        for n in range(2):
+            run(task, "get", {"n": n}, f"c{n}", n)
+        resumed = Gate.load(tmp_path).resume(task.snapshot())
+        assert resumed.spent == task.spent
+        resumed.user_turn(by="human")
+        assert run(resumed, "get", {"n": 2}, "c2", 2) == ("allow", ())
+        assert run(resumed, "get", {"n": 3}, "c3", 3) == ("refuse", ("budget_tool_calls",))
 
 
 class TestE06:
