@@ -424,3 +424,13 @@ def test_an_approved_call_takes_no_step_of_the_round_that_it_enters(begin: Begin
     with task.round(now=2.0):
         assert task.approve("c1", now=2.0).allowed
         assert task.admit("search", {"q": 2}, call_id="c3", now=2.0).reasons == ("budget_steps",)
+
+
+def test_an_equal_of_an_approved_call_takes_the_step_of_its_round(begin: Begin) -> None:
+    asks = {"phase": "admit", "tools": ["pay"], "when": "true", "action": "ask"}
+    task = begin(asks, budgets={"steps": 2})
+    assert task.admit("pay", {}, call_id="c1", now=0.0).action == "ask"
+    with task.round(now=2.0):
+        assert task.approve("c1", now=2.0).allowed
+        assert task.admit("pay", {}, call_id="c2", now=2.0).reasons == ("duplicate_in_batch",)
+    assert task.admit("search", {}, call_id="c3", now=3.0).reasons == ("budget_steps",)

@@ -76,8 +76,17 @@ impl Task {
         let first = round.and_then(|round| round.firsts.get(&call.exact.0)).cloned();
         let may_finish = policy.budgets.reserve_for.iter().any(|name| **name == *call.tool.name);
         let stopped = self.stop.as_ref().filter(|_| !may_finish);
+        let elapsed = self.elapsed(call.session);
+        let retry = session.attempts.contains_key(&call.loose);
+        let needs_step = !round.is_some_and(|round| round.step_taken);
         if let (Some(first), false, None) = (first, bad_id, stopped) {
-            let mut decision = Decision::coalesced(policy, first, session.attempts.contains_key(&call.loose));
+            let mut decision = Decision::coalesced(policy, first, retry);
+            // where its equal was approved, which takes no step, this one begins the model's
+            if needs_step {
+                let mut over = Vec::new();
+                funds.pool.check(policy, funds.share, &call.tool, Need { step: true, retry }, elapsed, &mut over);
+                decision.takes_step = policy.mode != Mode::Enforce || !over.iter().any(holds_no_step);
+            }
             decision.notes = notes(policy, call, call_id, &decision);
             return decision;
         }
@@ -89,9 +98,6 @@ impl Task {
         if bad_id {
             findings.push(Finding::refuse(Reason::BadCallId, Vec::new()));
         }
-        let elapsed = self.elapsed(call.session);
-        let retry = session.attempts.contains_key(&call.loose);
-        let needs_step = !round.is_some_and(|round| round.step_taken);
         // where nothing is enforced the step is taken all the same, and every call of the round says that it is one too many
         let over = round.is_some_and(|round| round.step_over);
         let need = Need { step: needs_step || over, retry };
@@ -112,8 +118,6 @@ impl Task {
         }
         let strongest = findings.iter().map(|finding| finding.action).max().unwrap_or(Action::Allow);
         let softened = policy.mode != Mode::Enforce && strongest > Action::Allow && !bad_id;
-        let holds_no_step =
-            |finding: &Finding| matches!(finding.reason, Reason::Stopped | Reason::BudgetTime | Reason::BudgetSteps);
         let mut decision = Decision {
             takes_step: needs_step && (softened || !findings.iter().any(holds_no_step)),
             action: if softened { Action::Allow } else { strongest },
@@ -128,6 +132,11 @@ impl Task {
         decision.notes = notes(policy, call, call_id, &decision);
         decision
     }
+}
+
+/// Whether a round takes no step for want of this.
+fn holds_no_step(finding: &Finding) -> bool {
+    matches!(finding.reason, Reason::Stopped | Reason::BudgetTime | Reason::BudgetSteps)
 }
 
 /// What the model should read beside a result: what is only noted, and in mode `warn` everything.
