@@ -222,8 +222,10 @@ def tools(draw: Draw) -> dict[str, Any]:
         **some(draw, 30, "touches", [["orders"]]),
         "identity": some(draw, 40, "target", [["path"]]),
     }
+    # now and then what is known of a tool stands at another that it extends
+    gets = {"like_get": get, "get": {"extends": "like_get"}} if draw.chance(15) else {"get": get}
     return {
-        "get": get,
+        **gets,
         "page": page,
         "put": put,
         "send": send,
@@ -576,7 +578,7 @@ def smaller_runs(run: Run) -> Iterable[Run]:
 
 def without_a_key(value: dict[str, Any], depth: int = 3) -> Iterable[dict[str, Any]]:
     for name, inner in value.items():
-        if name in ("ladder", "coverage", "min_calls", "retry"):
+        if name in ("ladder", "coverage", "min_calls", "retry", "like_get", "extends"):
             continue
         yield {key: each for key, each in value.items() if key != name}
         if isinstance(inner, dict) and depth > 1:

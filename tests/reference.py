@@ -7,7 +7,7 @@ keeps its whole history in a list, and every count is found by looking back over
 from typing import Any
 
 from specification.budgets import Budgets, limit
-from specification.calls import Call, Tool, tool_of_call
+from specification.calls import Call, Tool, tool_of_call, with_base
 from specification.detectors import BLIND, DETECTORS, Streak, ambiguous_effect, polls
 from specification.feeding import gain, is_retry, what_it_feeds
 from specification.history import (
@@ -33,7 +33,8 @@ class Reference:
 
     def __init__(self, policy: dict[str, Any], manifests: list[dict[str, Any]]) -> None:
         self.policy = policy
-        self.manifests = {name: keys or {} for manifest in manifests for name, keys in manifest["tools"].items()}
+        written = {name: keys or {} for manifest in manifests for name, keys in manifest["tools"].items()}
+        self.manifests = {name: with_base(keys, written) for name, keys in written.items()}
 
     def task(self, agent: str = "root", now: float = 0.0) -> "Task":
         """Let an agent begin a task at a time in seconds."""

@@ -39,6 +39,12 @@ class Tool:
             self.waiting = {"max_stale": "10m"} | ({} if waiting is True else waiting)
 
 
+def with_base(keys: dict[str, Any], written: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Lay a tool over the one that it extends, key by key, each as a whole."""
+    own = {key: value for key, value in keys.items() if key != "extends" and value is not None}
+    return with_base(written[keys["extends"]], written) | own if "extends" in keys else own
+
+
 def tool_of_call(name: str, arguments: dict[str, Any], manifests: dict[str, dict[str, Any]]) -> Tool:
     """Find the tool, and lay the first form over it whose condition holds."""
     if name not in manifests:

@@ -14,6 +14,7 @@ use crate::policy::Policy;
 mod budgets;
 mod detectors;
 mod exception;
+mod extends;
 mod parameters;
 pub(crate) mod scopes;
 mod spec;
@@ -162,6 +163,7 @@ pub fn compile(document: &Value, manifests: &[ManifestDocument]) -> (Option<Poli
         }
         read.extend(document.map(|document| (position, document)));
     }
+    extends::resolve(&mut read, &mut faults);
     let Some(policy) = policy.filter(|_| !faults.has_errors()) else { return (None, faults.found) };
     let thresholds = detectors::Thresholds::of(document, &policy.spec, &mut faults);
     let given = spec::given(&policy.spec);
@@ -172,6 +174,9 @@ pub fn compile(document: &Value, manifests: &[ManifestDocument]) -> (Option<Poli
     }
     for (_, manifest) in &read {
         arguments.extend(tools::argument_types(&manifest.spec));
+    }
+    for (position, manifest) in &read {
+        tools::compile_aliases(*position, &manifest.spec, &thresholds, &mut tools, &mut arguments, &mut faults);
     }
     spec::check_names(&policy.spec, &tools, &mut faults);
     let digest = digest(document, manifests);

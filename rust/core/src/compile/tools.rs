@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::detectors::Thresholds;
 use super::scopes::{self, Given, Stand};
-use super::{shared, text_results, types, Faults, Place, Tools};
+use super::{shared, text_results, types, ArgumentTypes, Faults, Place, Tools};
 use crate::expression::Expression;
 use crate::model::cel::Cel;
 use crate::model::manifest as written;
@@ -34,11 +34,11 @@ pub(crate) fn compile(
 ) {
     let place = Place::Manifest(position);
     for (name, tool) in spec.tools.iter().flat_map(|tools| tools.iter()) {
-        let at = super::at(&["spec", "tools", name]);
-        if tools.contains_key(name) {
-            let message = format!("the tool `{name}` is declared by another manifest in force too");
-            faults.add(place, Fault::key(codes::DUPLICATE_ID, at.clone(), message));
+        if tool.extends.is_some() {
+            continue; // an alias: it comes to what another is compiled to
         }
+        let at = super::at(&["spec", "tools", name]);
+        unique(place, name, tools, faults);
         let arguments = argument_type(tool);
         let call = scopes::env(Stand::Call, arguments.clone(), given, &[]);
         let outcome = scopes::env(Stand::Outcome, arguments.clone(), given, &[]);
@@ -62,6 +62,39 @@ pub(crate) fn compile(
             forms.push((when, as_form));
         }
         tools.insert(name.to_owned(), ToolEntry { base, undecided, forms });
+    }
+}
+
+/// Gives each alias of a manifest what the tool that it comes to was compiled to, under its own name.
+pub(crate) fn compile_aliases(
+    position: usize,
+    spec: &written::ManifestSpec,
+    thresholds: &Thresholds,
+    tools: &mut Tools,
+    arguments: &mut ArgumentTypes,
+    faults: &mut Faults,
+) {
+    for (name, tool) in spec.tools.iter().flat_map(|tools| tools.iter()) {
+        let Some(root) = &tool.extends else { continue };
+        unique(Place::Manifest(position), name, tools, faults);
+        let Some(entry) = tools.get(root.as_str()) else { continue };
+        let renamed = |tool: &Arc<Tool>| {
+            let detectors = thresholds.for_tool(name, &tool.groups);
+            Arc::new(Tool { name: shared(name), detectors, ..(**tool).clone() })
+        };
+        let forms = entry.forms.iter().map(|(when, form)| (when.clone(), renamed(form))).collect();
+        let entry = ToolEntry { base: renamed(&entry.base), undecided: renamed(&entry.undecided), forms };
+        tools.insert(name.to_owned(), entry);
+        if let Some(ty) = arguments.get(root.as_str()).cloned() {
+            arguments.insert(name.to_owned(), ty);
+        }
+    }
+}
+
+fn unique(place: Place, name: &str, tools: &Tools, faults: &mut Faults) {
+    if tools.contains_key(name) {
+        let message = format!("the tool `{name}` is declared by another manifest in force too");
+        faults.add(place, Fault::key(codes::DUPLICATE_ID, super::at(&["spec", "tools", name]), message));
     }
 }
 

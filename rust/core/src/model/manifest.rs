@@ -46,6 +46,9 @@ macro_rules! tool_keys {
             pub struct Tool {
                 /// What the tool does, for people and for tool search.
                 pub description: Option<Text>,
+                /// A tool of the manifests in force that this one is like: its keys hold where this tool writes none, each
+                /// as a whole.
+                pub extends: Option<Name>,
                 $($(#[doc = $doc])* pub $field: Option<$ty>,)*
                 /// Ways of calling this tool that differ in what they do. The first that matches wins, and its keys replace
                 /// the tool's own. List writes before reads, so that `cat x > y` is no read.
@@ -72,6 +75,24 @@ macro_rules! tool_keys {
                 Self {
                     $($field: form.$field.clone().or_else(|| self.$field.clone()),)*
                     ..self.clone()
+                }
+            }
+
+            /// Whether it says no more than which tool it extends, and what it does in words.
+            #[must_use]
+            pub fn is_alias(&self) -> bool {
+                self.extends.is_some() && self.forms.is_none() $(&& self.$field.is_none())*
+            }
+
+            /// This tool on top of the one that it extends: its keys replace those of the other, each as a whole.
+            #[must_use]
+            pub fn over(&self, below: &Self) -> Self {
+                Self {
+                    description: self.description.clone().or_else(|| below.description.clone()),
+                    extends: below.extends.clone(),
+                    $($field: self.$field.clone().or_else(|| below.$field.clone()),)*
+                    forms: self.forms.clone().or_else(|| below.forms.clone()),
+                    definition_tokens: self.definition_tokens.clone().or_else(|| below.definition_tokens.clone()),
                 }
             }
         }

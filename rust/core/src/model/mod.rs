@@ -10,7 +10,7 @@
 pub mod binding;
 pub mod budgets;
 pub mod cel;
-mod check;
+pub(crate) mod check;
 pub mod codes;
 pub mod data;
 pub(crate) mod declare;

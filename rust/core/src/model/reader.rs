@@ -240,6 +240,11 @@ impl<T> Named<T> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
+    /// The names and what stands under them, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut T)> {
+        self.0.iter_mut().map(|(name, value)| (name.as_str(), value))
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -6,21 +6,30 @@ use crate::model::times::Duration;
 
 pub(super) fn check(spec: &ManifestSpec, at: &Pointer, faults: &mut Vec<Fault>) {
     for (name, tool) in spec.tools.iter().flat_map(|tools| tools.iter()) {
-        let place = at.key("tools").key(name);
-        let mut view = View { at: &place, server: spec.server.is_some(), faults: &mut *faults };
-        let forms = tool.forms.as_deref().unwrap_or_default();
-        let some_read = tool.effect == Some(Effect::Read) || forms.iter().any(|form| form.effect == Some(Effect::Read));
-        view.keys(tool, tool, some_read);
-        view.shadowed("forms", "form", forms.iter().map(|form| form.when.is_none()));
-        for (index, form) in forms.iter().enumerate() {
-            let form_at = place.key("forms").index(index);
-            // what the form itself writes, so that the tool's own faults are not told again for each form
-            let written = Tool::default().in_form(form);
-            let seen = tool.in_form(form);
-            let mut view = View { at: &form_at, server: spec.server.is_some(), faults: &mut *faults };
-            view.keys(&written, &seen, seen.effect == Some(Effect::Read));
+        // what a tool extends is not known here: it is checked as a whole when the manifests come together
+        if tool.extends.is_none() {
+            faults.extend(check_tool(tool, spec.server.is_some(), &at.key("tools").key(name)));
         }
     }
+}
+
+/// The faults of sense of a tool that stands at `place`, of a manifest with or without a server.
+pub fn check_tool(tool: &Tool, has_server: bool, place: &Pointer) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let mut view = View { at: place, server: has_server, faults: &mut faults };
+    let forms = tool.forms.as_deref().unwrap_or_default();
+    let some_read = tool.effect == Some(Effect::Read) || forms.iter().any(|form| form.effect == Some(Effect::Read));
+    view.keys(tool, tool, some_read);
+    view.shadowed("forms", "form", forms.iter().map(|form| form.when.is_none()));
+    for (index, form) in forms.iter().enumerate() {
+        let form_at = place.key("forms").index(index);
+        // what the form itself writes, so that the tool's own faults are not told again for each form
+        let written = Tool::default().in_form(form);
+        let seen = tool.in_form(form);
+        let mut view = View { at: &form_at, server: has_server, faults: &mut faults };
+        view.keys(&written, &seen, seen.effect == Some(Effect::Read));
+    }
+    faults
 }
 
 /// One place of a manifest at which the keys of a tool are written.

@@ -7,6 +7,8 @@ mod locked;
 mod manifest;
 mod policy;
 
+pub(crate) use manifest::check_tool;
+
 use super::binding::BindingSpec;
 use super::envelope::{GuardBinding, GuardException, GuardPolicy, GuardTest, ToolManifest};
 use super::exception::ExceptionSpec;
