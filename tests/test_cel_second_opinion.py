@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -197,6 +198,10 @@ def scope_of(call: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+# Optional fields and bindings, which cel-python does not implement: that it fails is no opinion.
+WITHOUT_OPINION = re.compile(r"\.\?|\bcel\.bind\b")
+
+
 def test_cel_python_agrees_on_every_expression_of_every_pack(root: Path) -> None:
     found: dict[str, list[dict[str, Any]]] = {}
     for pack in sorted(path for path in (root / "policies").iterdir() if path.is_dir()):
@@ -204,7 +209,7 @@ def test_cel_python_agrees_on_every_expression_of_every_pack(root: Path) -> None
         sources: set[str] = set()
         for file in sorted(pack.rglob("*.yaml")):
             for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
-                sources |= set(expressions_in(document))
+                sources |= {source for source in expressions_in(document) if not WITHOUT_OPINION.search(source)}
                 calls += calls_in(document, file.parent)
         distinct = {json.dumps(scope_of(call), sort_keys=True): scope_of(call) for call in calls}
         for source in sources:

@@ -4,10 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from callgate.cli.main import main
 
-PACKS = ["coding-agent", "default", "strict"]
+# Those that say what the tools of a family do have a manifest of their own name.
+FAMILIES = ["browser", "control", "files", "http", "mail", "shell", "sql", "tickets", "web-search"]
+PACKS = sorted([*FAMILIES, "coding-agent", "default", "strict"])
 
 
 def test_the_packs_are_the_folders_of_policies(root: Path) -> None:
@@ -34,6 +37,24 @@ def test_each_pack_has_a_policy_tests_and_a_page_that_the_index_names(root: Path
     assert list((folder / "tests").glob("*_test.yaml"))
     assert (folder / "README.md").read_text(encoding="utf-8").startswith(f"# The pack `{pack}`\n")
     assert f"({pack}/README.md)" in (root / "policies" / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("pack", FAMILIES)
+def test_the_page_of_a_family_names_each_of_its_tools_and_says_how_they_are_used(root: Path, pack: str) -> None:
+    tools = yaml.safe_load((root / "policies" / pack / "tools.yaml").read_text(encoding="utf-8"))["spec"]["tools"]
+    page = (root / "policies" / pack / "README.md").read_text(encoding="utf-8")
+    assert {name for name in tools if f"`{name}`" not in page} == set()
+    assert f"({pack}/README.md)" in (root / "docs" / "packs.md").read_text(encoding="utf-8").replace("../policies/", "")
+
+
+def test_no_two_families_declare_one_tool(root: Path) -> None:
+    owners: dict[str, list[str]] = {}
+    for pack in FAMILIES:
+        manifest = yaml.safe_load((root / "policies" / pack / "tools.yaml").read_text(encoding="utf-8"))
+        for tool in manifest["spec"]["tools"]:
+            owners.setdefault(tool, []).append(pack)
+    assert {tool: packs for tool, packs in owners.items() if len(packs) > 1} == {}
+    assert len(owners) > 100
 
 
 def test_each_detector_of_default_fires_in_a_test_of_the_pack(root: Path) -> None:

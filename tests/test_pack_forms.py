@@ -1,0 +1,225 @@
+"""What the packs for families of tools make of single calls: the effect that a command, a statement or a method has."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from callgate import Gate
+
+PACKS = ("files", "http", "shell", "sql")
+
+
+RULES = [
+    {"id": name, "phase": "admit", "when": f'tool.effect == "{name}"', "action": "note", "message": '"noted"'}
+    for name in ("read", "write", "external", "ui", "control", "unknown")
+]
+RULES.append(
+    {"id": "tests", "phase": "admit", "when": '"tests" in tool.groups', "action": "note", "message": '"noted"'}
+)
+
+
+@pytest.fixture(scope="module")
+def gates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Gate]:
+    """Each pack, with rules that note the effect of a call, and whether it tests."""
+    found = {}
+    for name in PACKS:
+        room = tmp_path_factory.mktemp(name)
+        spec = {"extends": [name], "rules": RULES}
+        document = {"apiVersion": "callgate/v1", "kind": "GuardPolicy", "metadata": {"name": "told"}, "spec": spec}
+        (room / "policy.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+        found[name] = Gate.load(room)
+    return found
+
+
+def told(gate: Gate, tool: str, arguments: dict[str, Any]) -> list[str]:
+    """What is noted of one call: its effect, and whether it tests. An expression that fails is noted too."""
+    return [note.reason.removeprefix("rule:") for note in gate.task("t").admit(tool, arguments).notes]
+
+
+LOOKS = [
+    "ls",
+    "ls -la src",
+    "cat a.py",
+    "cat 'a file.py' b.py",
+    "cd src && ls",
+    "cd src; cat a.py | head -n 20",
+    'grep -rn "def f" src | grep -v test | wc -l',
+    "grep 'a > b' a.py",
+    'grep "rm -rf" Makefile',
+    "grep -n 'x;y' a.py",
+    "sed -n '1,20p' a.py",
+    "sed -n 's/ -i / /p' a.py",
+    "nl -ba a.py | sed -n '1,20p'",
+    "find . -name '*.py' -type f",
+    "find . -name '*.py' 2>/dev/null | head",
+    "git status",
+    "git diff HEAD~1 -- a.py",
+    "git -C repo log --oneline",
+    "cat a.py 2>&1 | less",
+    "LC_ALL=C sort a.txt",
+    "wc -l < a.txt",
+    "ls\npwd\n",
+    "test -f a && cat a || echo no",
+    "head -c 100 a.bin | xxd",
+    "rg foo -g '!*.md'",
+]
+WRITES = [
+    "cat x > y",
+    "echo hi >> log.txt",
+    "sed -i s/a/b/ a.py",
+    "sed -e s/a/b/ -i a.py",
+    "sed --in-place s/a/b/ a.py",
+    "cd src && sed -i s/a/b/ a.py",
+    "sudo rm -rf build",
+    "A=1 B=2 touch a",
+    "ls | tee out.txt",
+    "cat <<'EOF' > a.py\nx = 1\nEOF",
+    "cat > a.py <<EOF\nx > 1\nEOF",
+    "git add -A && git commit -m 'x'",
+    "git -C repo checkout a.py",
+    "cp a b",
+    "mv a b; ls",
+    "find . -name '*.pyc' | xargs rm -f",
+    "pip install -e .",
+    "npm ci",
+    "apt-get -y install jq",
+    "perl -pi -e s/a/b/ a.py",
+    "if true; then rm a; fi",
+    "(cd src; mkdir new)",
+    "python gen.py > out.json",
+    "echo 'a' 2>/dev/null > b",
+    "timeout 5 rm a",
+    "echo $(rm a)",
+    "sed -n 's/a/b/p' -i a.py",
+]
+ANYTHING = [
+    "python fix.py",
+    "make",
+    "./run.sh",
+    "curl -s http://host",
+    "cat $(find . -name a)",
+    "cat `which a`",
+    "bash -c 'rm a'",
+    "find . -name a -delete",
+    "find . -exec cat {} +",
+    "sort a -o a",
+    "tail -f log",
+    "awk '{print > \"x\"}' a",
+    "ps aux",
+    "date",
+    "docker ps",
+    "ls & rm_all",
+    "eval ls",
+    "cat a | sh",
+    "cat a | python -",
+    'echo "$(rm a)"',
+    "kill 1",
+    "cat <(make)",
+    "python -c 'print(1 > 0)'",
+    'node -e "a => b"',
+    "yq -i .a a.yaml",
+    "env",
+    "xargs cat < list",
+]
+TESTS = [
+    "pytest",
+    "pytest -q tests/test_a.py -k x",
+    "python -m pytest tests",
+    "python3.11 -m unittest",
+    "cd src && pytest",
+    "PYTHONPATH=. pytest",
+    "npm test",
+    "npm run test",
+    "cargo test -p core",
+    "go test ./...",
+    "make test",
+    "make check",
+    "tox -e py",
+    "timeout 60 pytest",
+    "python manage.py test app",
+    "./tests/runtests.py admin",
+    "bin/test sympy/core",
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        *((command, ["read"]) for command in LOOKS),
+        *((command, ["write"]) for command in WRITES),
+        *((command, ["unknown"]) for command in ANYTHING),
+        *((command, ["unknown", "tests"]) for command in TESTS),
+    ],
+)
+def test_a_command_is_told_by_its_text(command: str, expected: list[str], gates: dict[str, Gate]) -> None:
+    assert told(gates["shell"], "bash", {"command": command}) == expected
+    assert told(gates["shell"], "run_cmd", {"cmd": command}) == expected
+
+
+@pytest.mark.parametrize("arguments", [{}, {"command": None}, {"command": ["ls"]}, {"command": 3}, {"text": "ls"}])
+def test_a_command_that_is_no_text_may_be_anything(arguments: dict[str, Any], gates: dict[str, Gate]) -> None:
+    assert told(gates["shell"], "bash", arguments) == ["unknown"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("SELECT * FROM t", "read"),
+        ("  -- which?\nselect a from t where b = 'delete from t;'", "read"),
+        ("/* all */ (SELECT 1) UNION (SELECT 2)", "read"),
+        ("WITH x AS (SELECT 1) SELECT * FROM x", "read"),
+        ("SHOW TABLES", "read"),
+        ("explain select 1", "read"),
+        ("PRAGMA table_info(t)", "read"),
+        ("INSERT INTO t VALUES (1)", "write"),
+        ("update t set a = 1", "write"),
+        ("select 1; drop table t", "write"),
+        ("-- tidy\nDELETE FROM t", "write"),
+        ("with x as (delete from t returning *) select * from x", "write"),
+        ("with x as (select 1) insert into t select * from x", "write"),
+        ("EXPLAIN ANALYZE DELETE FROM t", "write"),
+        ("create table t (a int)", "write"),
+        ("select * from t for update", "unknown"),
+        ("select a into outfile '/tmp/x' from t", "unknown"),
+        (".tables", "unknown"),
+        ("\\dt", "unknown"),
+        ("Please give me the question again.", "read"),
+    ],
+)
+def test_a_statement_is_told_by_its_words(statement: str, expected: str, gates: dict[str, Gate]) -> None:
+    for argument in ("query", "sql", "command", "statement"):
+        assert told(gates["sql"], "execute_sql", {argument: statement}) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"url": "http://host"}, "read"),
+        ({"url": "http://host", "method": "GET"}, "read"),
+        ({"url": "http://host", "method": "head"}, "read"),
+        ({"url": "http://host", "method": "POST"}, "external"),
+        ({"url": "http://host", "method": "DELETE"}, "external"),
+        ({"url": "http://host", "method": "REPORT"}, "external"),
+    ],
+)
+def test_a_request_is_told_by_its_method(arguments: dict[str, Any], expected: str, gates: dict[str, Gate]) -> None:
+    assert told(gates["http"], "http_request", arguments) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"command": "view", "path": "a.py"}, "read"),
+        ({"path": "a.py", "start": 1, "end": 9}, "read"),
+        ({"command": None, "path": "a.py", "old_str": None}, "read"),
+        ({"command": "str_replace", "path": "a.py", "old_str": "a", "new_str": "b"}, "write"),
+        ({"command": "create", "path": "a.py", "file_text": ""}, "write"),
+        ({"command": "undo_edit", "path": "a.py"}, "write"),
+        ({"path": "a.py", "new_str": "b"}, "write"),
+    ],
+)
+def test_an_editor_is_told_by_what_it_is_given(
+    arguments: dict[str, Any], expected: str, gates: dict[str, Gate]
+) -> None:
+    assert told(gates["files"], "str_replace_editor", arguments) == [expected]
