@@ -13,7 +13,7 @@ BUILT     := $(VENV)/.built-$(PROFILE)
 RUST      := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-rust test-python lint lint-rust lint-python conformance bench demo package-check ci pins clean
+.PHONY: help setup build test test-rust test-python lint lint-rust lint-python conformance bench quality demo package-check ci pins clean
 # The steps share one cargo target folder and one virtual environment.
 .NOTPARALLEL:
 
@@ -68,6 +68,9 @@ conformance: ## run the public CEL cases: counts by file, and each exception wit
 bench: build ## time callgate against its baselines in one run, and print the ratios (BENCH=batch for one of them)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt
 	$(BIN)/python -m tests.bench $(BENCH)
+
+quality: build ## measure the packs on recorded runs of real agents: tables, and each bar met or missed
+	@$(BIN)/python -m tests.quality
 
 demo: setup ## judge a recorded looping run and tell what was stopped, and why
 	@$(BIN)/callgate demo
