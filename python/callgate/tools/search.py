@@ -21,6 +21,8 @@ _WEAK_COUNTS: Final = 0.5
 """What a word of the query counts that says little."""
 _COVERAGE: Final = 0.6
 """The power to which the share of the query that a tool covers is taken."""
+_QUERY: Final = f"SELECT rowid, -bm25(tools, {', '.join(map(str, _WEIGHTS.values()))}) FROM tools WHERE tools MATCH ?"
+_MOST_KNOWN: Final = 10_000
 _WORD: Final = re.compile(r"[^\W_]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Chinese and Japanese write no blanks: pairs of signs stand for words, in definitions and in questions alike.
@@ -75,6 +77,7 @@ class ToolIndex:
         self.definitions = list(definitions)
         self.tokens = sum(definition.tokens for definition in self.definitions)
         self._lock = threading.Lock()
+        self._known: dict[str, dict[int, float]] = {}
         self._database = sqlite3.connect(":memory:", check_same_thread=False)
         columns = ", ".join(_WEIGHTS)
         try:
@@ -145,10 +148,14 @@ class ToolIndex:
         return scores
 
     def _matching(self, word: str) -> dict[int, float]:
-        weights = ", ".join(str(weight) for weight in _WEIGHTS.values())
-        query = f"SELECT rowid, -bm25(tools, {weights}) FROM tools WHERE tools MATCH ?"
+        """What a word by itself counts for each tool that has it. The words that come up again are few: kept."""
         with self._lock:
-            return dict(self._database.execute(query, (f'"{word}"',)).fetchall())
+            found = self._known.get(word)
+            if found is None:
+                found = dict(self._database.execute(_QUERY, (f'"{word}"',)).fetchall())
+                if len(self._known) < _MOST_KNOWN:
+                    self._known[word] = found
+        return found
 
 
 def query_words(query: str) -> list[str]:
