@@ -169,6 +169,19 @@ def test_a_call_that_anthropics_limit_of_tokens_cut_off_does_not_run(desk: Calla
     assert "broke off at its limit of output tokens" in contents(turn)[1]
 
 
+def test_the_call_that_broke_off_is_told_beside_one_without_a_name(desk: Callable[..., Task]) -> None:
+    ran: list[Any] = []
+    response = uses(("", {}), ("look", {"n": 1}), ("look", {}), stop="max_tokens")
+    anthropic.take_turn(desk(), response, {"look": lambda n=0: ran.append(n)})
+    items = [
+        {"type": "function_call", "call_id": "a", "name": "", "arguments": "{}"},
+        {"type": "function_call", "call_id": "b", "name": "look", "arguments": '{"n": 2}', "status": "completed"},
+        {"type": "function_call", "call_id": "c", "name": "look", "arguments": '{"n": 3}', "status": "incomplete"},
+    ]
+    openai.take_turn(desk(), {"output": items}, {"look": lambda n: ran.append(n)})
+    assert ran == [1, 2]
+
+
 def test_a_twin_in_one_turn_runs_once_and_both_are_answered(desk: Callable[..., Task]) -> None:
     ran: list[int] = []
 

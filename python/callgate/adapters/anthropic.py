@@ -69,14 +69,14 @@ async def take_turn_async(
 def open_turn(task: Task, response: Any, *, usage: bool = True) -> Turn:
     """Judge the calls of a response and leave it to the host to run them (`turn.open`) and to answer them."""
     blocks = [plain(block) for block in field(response, "content", list)]
-    calls = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
+    message = {"role": "assistant", "content": blocks}
     why = field(response, "stop_reason")
     # a call that the limit of tokens cut off comes with as much of its input as there was
-    cut = {len(calls) - 1} if why == "max_tokens" and calls and blocks[-1] is calls[-1] else set()
+    last = len(blocks) - 1 if why == "max_tokens" else None
     said = Said(
         SHAPE,
-        [{"role": "assistant", "content": blocks}] if blocks else [],
-        frozenset(cut),
+        [message] if blocks else [],
+        frozenset(at for at, call in enumerate(SHAPE.calls(0, message)) if call.part == last),
         sum(number(field(response, "usage"), name) for name in _USED),
         why == "pause_turn",
     )

@@ -89,12 +89,11 @@ def _chat(response: Any) -> Said:
 
 def _responses(response: Any) -> Said:
     items = [plain(item) for item in field(response, "output", list)]
-    calls = [
-        item for item in items if isinstance(item, dict) and item.get("type") in ("function_call", "custom_tool_call")
-    ]
-    cut = {position for position, item in enumerate(calls) if item.get("status") == "incomplete"}
-    usage = field(response, "usage")
-    return Said(RESPONSES, items, frozenset(cut), _tokens(usage, "input_tokens", "output_tokens"))
+    if not all(isinstance(item, dict) for item in items):
+        raise MessageError("this is no response: its `output` holds something that is no item")
+    calls = [item for at, item in enumerate(items) if RESPONSES.calls(at, item)]
+    cut = frozenset(position for position, item in enumerate(calls) if item.get("status") == "incomplete")
+    return Said(RESPONSES, items, cut, _tokens(field(response, "usage"), "input_tokens", "output_tokens"))
 
 
 def _tokens(usage: Any, sent: str, written: str) -> float:
