@@ -163,7 +163,7 @@ CAUSES = {
     "detectors.state_oscillation": "back and forth",
     "detectors.transfer_streak": "from agent to agent",
     "detectors.diversity": "fewer than 10%",
-    "detectors.for": "For `quote_search` other numbers hold: equal errors no limit and empty results 5.",
+    "detectors.for": "Other numbers hold for `quote_search`: equal errors no limit and empty results 5.",
     "detectors.invalid_arguments": "INVALID_ARGUMENTS",
     "detectors.repeated_effect": "`create_order` and `submit_report`: the effect happens once.",
     "undeclared_tools": "Use only tools that you were given.",
@@ -193,6 +193,19 @@ def test_tools_that_nobody_declared_are_only_told_what_is_enforced_for_them() ->
     assert "when you went round 3 times" in text
     assert "the tool is refused" not in text
     assert "the task ends." not in text
+
+
+def test_a_tool_that_extends_another_is_told_like_it() -> None:
+    tools = {"mail": {"effect": "external"}, "send_mail": {"extends": "mail"}, "round": {"extends": "round"}}
+    text = rules_as_text({"detectors": {"repeated_effect": {"refuse_after": 1}}}, tools)
+    assert "- `mail` and `send_mail`: the effect happens once." in text
+
+
+def test_of_very_many_tools_the_first_are_named() -> None:
+    tools = {f"send_{number}": {"effect": "external"} for number in range(13)}
+    text = rules_as_text({"detectors": {"repeated_effect": {"refuse_after": 1}}}, tools)
+    assert "`send_11` and others: the effect happens once." in text
+    assert "`send_12`" not in text
 
 
 @pytest.mark.parametrize("limit", ["unlimited", {"limit": "unlimited", "reason": "nobody counts"}])

@@ -99,6 +99,19 @@ def test_without_a_path_the_manifests_of_the_settings_are_searched(
     assert run(capsys, "search", "rain")[0] == 0
 
 
+def test_a_tool_is_found_by_the_words_of_the_one_that_it_extends(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "tools.yaml").write_text(
+        MANIFEST + "    forecast_api: {extends: get_weather}\n    orphan: {extends: nobody}\n"
+    )
+    _, out, _ = run(capsys, "search", "rain", "tools.yaml", "--format", "json")
+    assert [(tool["name"], tool["tokens"]) for tool in json.loads(out)["tools"]] == [
+        ("get_weather", 40),
+        ("forecast_api", 40),
+    ]
+
+
 def test_nothing_fits_is_inconclusive(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "search", "xyzzy", "tools.yaml")
     assert (code, out.splitlines()[0]) == (3, "nothing fits")

@@ -9,6 +9,7 @@ WORDS: Final = {
     "intro_audit": "Keep to these rules when you call tools.",
     "and": " and ",
     "comma": ", ",
+    "more": "{names} and others",
     "once": "once",
     "twice": "twice",
     "times": "{count} times",
@@ -58,7 +59,7 @@ WORDS: Final = {
         "Do not pass the job from agent to agent without work done in between: after {times} in a row it is refused."
     ),
     "diversity+": "When fewer than {share} of your last calls are different ones, repeated calls are refused.",
-    "for": "For {tools} other numbers hold: {numbers}.",
+    "for": "Other numbers hold for {tools}: {numbers}.",
     "for_none": "no limit",
     "label.exact_repeat": "equal results",
     "label.consecutive": "same call in a row",

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from callgate.policy.tool_extends import with_extended
+
 if TYPE_CHECKING:
     from callgate.policy.resolve import Resolved
 
@@ -74,7 +76,7 @@ class _Rules:
 
     def __init__(self, spec: Mapping[str, Any], tools: Mapping[str, Any], words: Mapping[str, str]) -> None:
         self.spec = spec
-        self.tools = {name: tool if isinstance(tool, Mapping) else {} for name, tool in tools.items()}
+        self.tools = with_extended(tools)
         self.words = words
         self.mode: str = spec.get("mode") or "enforce"
         self.enforced = self.mode == "enforce"
@@ -255,8 +257,10 @@ class _Rules:
         return _point(f"rule_{rule['action']}", tools=tools, id=rule.get("id"), message=message)
 
     def _names(self, names: Sequence[str], most: int = _MOST_NAMES) -> str:
-        more = ["…"] if len(names) > most else []
-        return self._listed([f"`{name}`" for name in names[:most]] + more)
+        quoted = [f"`{name}`" for name in names[:most]]
+        if len(names) <= most:
+            return self._listed(quoted)
+        return self.words["more"].format(names=self.words["comma"].join(quoted))
 
     def _listed(self, words: Sequence[str]) -> str:
         if len(words) < 2:

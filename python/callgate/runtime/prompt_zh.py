@@ -9,6 +9,7 @@ WORDS: Final = {
     "intro_audit": "调用工具时请遵守以下规则。",
     "and": " 和 ",
     "comma": "、",
+    "more": "{names} 等",
     "once": "1 次",
     "twice": "2 次",
     "times": "{count} 次",

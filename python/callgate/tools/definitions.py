@@ -10,6 +10,7 @@ from typing import Any
 
 from callgate.policy.load import Loaded, load
 from callgate.policy.tool_count import definition_tokens, tools_of
+from callgate.policy.tool_extends import with_extended
 
 
 class DefinitionError(ValueError):
@@ -68,16 +69,16 @@ def definitions_of(tools: Iterable[Any]) -> list[ToolDefinition]:
 
 def declared_in(loaded: Loaded) -> list[ToolDefinition]:
     """The definitions in loaded manifests. `raw` is in Anthropic's shape, without what only the guard needs."""
+    manifests = loaded.of_kind("ToolManifest")
+    declared = {tool.name: tool.declared for document in manifests for tool in tools_of(document)}
     found = []
-    for document in loaded.of_kind("ToolManifest"):
-        for tool in tools_of(document):
-            schema = tool.declared.get("parameters")
-            parameters = schema if isinstance(schema, Mapping) else {"type": "object"}
-            description, groups = str(tool.declared.get("description") or ""), tool.declared.get("groups")
-            raw = {"name": tool.name, "description": description, "input_schema": parameters}
-            named = tuple(group for group in groups if isinstance(group, str)) if isinstance(groups, list) else ()
-            tokens = definition_tokens(tool.name, tool.declared)
-            found.append(ToolDefinition(tool.name, description, parameters, named, tokens, raw))
+    for name, tool in with_extended(declared).items():
+        schema = tool.get("parameters")
+        parameters = schema if isinstance(schema, Mapping) else {"type": "object"}
+        description, groups = str(tool.get("description") or ""), tool.get("groups")
+        raw = {"name": name, "description": description, "input_schema": parameters}
+        named = tuple(group for group in groups if isinstance(group, str)) if isinstance(groups, list) else ()
+        found.append(ToolDefinition(name, description, parameters, named, definition_tokens(name, tool), raw))
     return found
 
 
