@@ -136,6 +136,12 @@ def policy(draw: Draw) -> dict[str, Any]:
         }
         if "tool_calls" in spec["budgets"]:
             spec["budgets"] |= some(draw, 40, "reserve", [{"tool_calls": 1, "for": ["send"]}])
+    if draw.chance(40):
+        spec["needs"] = needs(draw)
+        if "no_gain" in detectors:
+            detectors["no_gain"] |= some(draw, 25, "towards", ["task", "needs"])
+        then = some(draw, 40, "partial", ["escalate"]) | some(draw, 40, "insufficient", ["finish_with_gaps"])
+        spec |= some(draw, 50, "fallback", [{"then": then}])
     if draw.chance(8):
         spec["time"] |= (
             some(draw, 60, "task", ["20s"]) | some(draw, 60, "workflow", ["30s"]) | some(draw, 30, "step", ["2s"])
@@ -161,6 +167,21 @@ def rule(draw: Draw, place: int) -> dict[str, Any]:
         "when": draw.choice(when),
         "action": draw.choice(["note", "ask", "ask", "refuse", "stop"]),
     }
+
+
+def needs(draw: Draw) -> list[dict[str, Any]]:
+    """Make one or two needs: records that are told apart, and now and then a single one."""
+    items = {
+        "id": "items",
+        **some(draw, 70, "from", [["get"], ["get", "page"]]),
+        "min_records": draw.choice([1, 1, 2]),
+        "key": ["id"],
+        "fields": draw.choice([["id", "v"], ["id", "v", "w"]]),
+        **some(draw, 60, "essential", [["id"], ["id", "v"], []]),
+        **some(draw, 40, "resolve", ["first", "last"]),
+    }
+    state = {"id": "state", "from": draw.choice([["put", "bash"], ["page", "poll", "mystery"]]), "fields": ["state"]}
+    return [items, *([state] if draw.chance(40) else [])]
 
 
 def tools(draw: Draw) -> dict[str, Any]:
@@ -452,6 +473,7 @@ def view_of_verdict(verdict: Verdict) -> View:
         "coalesced": None if verdict.age is not None else verdict.reuse_of,
         "age": verdict.age,
         "retry_after": verdict.retry_after,
+        "exit": verdict.exit,
     }
 
 
@@ -463,7 +485,13 @@ def view_of_assessment(assessment: Assessment) -> View:
         "gain": assessment.gain or 0,
         "gaps": len(assessment.gaps),
         "stop": assessment.stop,
+        "cells": assessment.cells,
+        "exit": assessment.exit,
     }
+
+
+def standing(task: Task) -> View:
+    return {"status": task.status(), "missing": sorted(task.missing(), key=str)}
 
 
 class Slow:
@@ -490,7 +518,7 @@ class Slow:
             case "admit":
                 return {"verdicts": [view_of_verdict(verdict) for verdict in task.admit_all(**copy.deepcopy(given))]}
             case "observe":
-                return view_of_assessment(task.observe(operation["id"], **copy.deepcopy(given)))
+                return view_of_assessment(task.observe(operation["id"], **copy.deepcopy(given))) | standing(task)
             case "abandon":
                 task.abandon(operation["id"], **given)
             case "approve":
@@ -578,7 +606,7 @@ def smaller_runs(run: Run) -> Iterable[Run]:
 
 def without_a_key(value: dict[str, Any], depth: int = 3) -> Iterable[dict[str, Any]]:
     for name, inner in value.items():
-        if name in ("ladder", "coverage", "min_calls", "retry", "like_get", "extends"):
+        if name in ("ladder", "coverage", "min_calls", "retry", "like_get", "extends", "key", "fields"):
             continue
         yield {key: each for key, each in value.items() if key != name}
         if isinstance(inner, dict) and depth > 1:

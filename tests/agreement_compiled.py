@@ -34,7 +34,7 @@ class Compiled:
             case "admit":
                 return {"verdicts": [view_of_verdict(each) for each in task.admit_all(told["calls"], now=now)]}
             case "observe":
-                return view_of_assessment(task.observe(operation["id"], now=now, **told))
+                return view_of_assessment(task.observe(operation["id"], now=now, **told)) | standing(task)
             case "abandon":
                 task.abandon(operation["id"], now=now)
             case "approve":
@@ -50,7 +50,7 @@ class Compiled:
             case "open":
                 task._state.begin_round(task.agent, now)
             case "close":
-                return {"notes": pairs(task._state.end_round(task.agent))}
+                return {"notes": pairs(task._state.end_round(task.agent)[0])}
         return {}
 
 
@@ -72,6 +72,7 @@ def view_of_verdict(verdict: Verdict) -> View:
         "coalesced": verdict.reuse_of,
         "age": verdict.result_age,
         "retry_after": verdict.retry_after,
+        "exit": verdict.stop.exit if verdict.stop and verdict.action == "stop" else None,
     }
 
 
@@ -83,4 +84,12 @@ def view_of_assessment(assessment: Assessment) -> View:
         "gain": assessment.gain,
         "gaps": len(assessment.gaps),
         "stop": [assessment.stop.reason] if assessment.stop else [],
+        "cells": assessment.cells,
+        "exit": assessment.stop.exit if assessment.stop else None,
     }
+
+
+def standing(task: Task) -> View:
+    report = task.report()
+    missing = [(None if key is None else _core.canonical_json(key), name) for key, name in report["missing"]]
+    return {"status": report["status"], "missing": sorted(missing, key=str)}

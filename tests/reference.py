@@ -22,6 +22,7 @@ from specification.history import (
     Turn,
 )
 from specification.incidents import names, rules_that_denied, tally, tally_of_rule
+from specification.needs import Needs
 from specification.outcomes import Outcome
 from specification.rules import Ruled, takes, what_rules_say
 from specification.text import ABSENT, seconds
@@ -51,6 +52,8 @@ class Task:
         self.ladder: dict[str, Any] = policy.get("ladder") or {}
         self.mode: str = policy.get("mode", "enforce")
         self.budgets = Budgets(policy)
+        self.needs = Needs(policy)
+        self.asked_for = 0
         self.history = History()
         self.now = self.began = now
         self.session_began = {agent: now}
@@ -122,7 +125,11 @@ class Task:
         self.ended(call)
         turns = [entry for entry in self.history if isinstance(entry, Turn) and entry.outcome is outcome]
         gain = turns[0].gain if turns else None
-        return Assessment(call_id, outcome.grade, outcome.klass, self.drain(), gain, outcome.gaps, self.exits)
+        cells = turns[0].cells if turns else 0
+        exits = self.needs.exit(self.history) if self.exits else None
+        return Assessment(
+            call_id, outcome.grade, outcome.klass, self.drain(), gain, outcome.gaps, self.exits, cells, exits
+        )
 
     def abandon(self, call_id: str, now: float | None = None) -> None:
         """Say that an admitted call will not come back, and did not run."""
@@ -209,7 +216,8 @@ class Task:
             self.made += 1
             call_id = f"call-{self.made}"
         tool = tool_of_call(each["tool"], each["arguments"], self.manifests)
-        return Call(call_id, agent, tool, each["arguments"], each.get("hints") or {}, self.now)
+        self.asked_for += 1
+        return Call(call_id, agent, tool, each["arguments"], each.get("hints") or {}, self.now, number=self.asked_for)
 
     def after_stop(self, call: Call) -> bool:
         """Tell whether the task was stopped, and the call is not one of those that may still finish it."""
@@ -427,6 +435,7 @@ class Task:
         verdict.notes += self.heard([(call.id, reason) for reason in ruled.notes])
         if verdict.action == "stop":
             self.stopped = True
+            verdict.exit = self.needs.exit(self.history)
         if call.tool.form_failed:
             verdict.notes += self.heard([(call.id, "policy_error")])
         if verdict.action == "allow":
@@ -492,6 +501,9 @@ class Task:
         turn = Turn(call, outcome, what_it_feeds(history, outcome, before))
         if turn.feeds == "all":
             turn.gain, turn.known_share = gain(history, outcome)
+            if outcome.succeeded_known and not outcome.erred:
+                turn.cells = self.needs.cells(history, outcome)
+            turn.towards_needs = self.towards_needs(call) and self.needs.feeds(outcome)
             success = not outcome.failed
             effect, touches = call.tool.effect, call.tool.touches
             turn.landed = success and (effect == "write" or (effect in ("external", "ui") and bool(touches)))
@@ -527,6 +539,19 @@ class Task:
             self.stopped = True
             self.exits.append(reason)
 
+    def towards_needs(self, call: Call) -> bool:
+        """Tell whether `no_gain` counts filled cells, and not whatever is new to the task."""
+        rungs = self.rungs("no_gain", call.tool)
+        return bool(rungs and self.needs.needs and rungs.get("towards", "needs") == "needs")
+
+    def status(self) -> str | None:
+        """How far the run got; None where nothing tells."""
+        return self.needs.status(self.history, self.stopped)
+
+    def missing(self) -> list[tuple[str | None, str]]:
+        """The missing cells, as (canonical key, field)."""
+        return self.needs.missing(self.history)
+
     def exit_reached(self, turn: Turn) -> bool:
         """Stop the task where nothing was gained for long enough; gives whether that is a note."""
         exit_after = (self.detectors.get("no_gain") or {}).get("exit_after")
@@ -545,7 +570,8 @@ class Task:
                 break
             if entry.feeds == "all":
                 sent = entry.call.tool.effect == "external" and not entry.outcome.failed
-                if entry.gain or entry.landed or entry.possible or sent:
+                brought = entry.cells if self.towards_needs(entry.call) else entry.gain
+                if brought or entry.landed or entry.possible or sent:
                     break
                 if not entry.outcome.erred and (entry.outcome.symbol is not None or entry.outcome.failed):
                     idle.append(entry)

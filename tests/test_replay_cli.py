@@ -234,7 +234,7 @@ class TestDecisions:
             "tool": "t", "fingerprint": fingerprint, "time": 3.5, "duration": 0.5, "action": "allow", "would": None,
             "code": None, "reasons": [], "evidence": {}, "bindings": [], "lifted": [],
             "grade": "sufficient", "class": None, "gaps": [],
-            "next": "continue", "stop": None,
+            "gain": 0, "cells": 0, "next": "continue", "proposals": [], "from_cache": False, "stop": None,
             "spent": {"steps": 2.0, "tool_calls": 2.0, "retries": 0.0, "tokens": 7.0, "cost": 0.0},
         }  # fmt: skip
         assert (third["seq"], third["action"], third["reasons"], third["grade"]) == (

@@ -138,7 +138,7 @@ def test_a_stopping_rule_ends_the_task(begin: Begin) -> None:
     task = begin({"when": 'call.tool == "pay"', "action": "stop"})
     found = task.admit("pay", {}, call_id="c1", now=3.0)
     assert (found.action, found.reasons) == ("stop", ("rule:rule-0",))
-    stop = {"reason": "rule:rule-0", "call_id": "c1", "at": 3.0, "exit": "escalate"}
+    stop = {"reason": "rule:rule-0", "call_id": "c1", "at": 3.0, "exit": "escalate", "evidence": {}}
     assert (task.report()["status"], task.report()["stop"]) == ("incomplete", stop)
     assert verdict(task, "search", call_id="c2", now=4.0)["reasons"] == ("stopped",)
 
@@ -197,7 +197,8 @@ def test_an_observing_rule_ends_the_task(begin: Begin) -> None:
     task = begin({"phase": "observe", "when": 'result.status == "closed"', "action": "exit"})
     found = observed(task, result={"status": "closed"})
     assert (found["next"], found["stop"]) == ("exit", "rule:rule-0")
-    assert task.report()["stop"] == {"reason": "rule:rule-0", "call_id": "o1", "at": 1.0, "exit": "escalate"}
+    stop = {"reason": "rule:rule-0", "call_id": "o1", "at": 1.0, "exit": "escalate", "evidence": {}}
+    assert task.report()["stop"] == stop
 
 
 # --- what expressions can read

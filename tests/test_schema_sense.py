@@ -47,7 +47,11 @@ SPEC = ("spec",)
         # a layer may change the action of a rule whose phase is inherited
         ("GuardPolicy", "{extends: [base], rules: [{id: a, action: retry}]}", []),
         ("GuardPolicy", "needs: [{id: a, fields: [x], essential: [x, y]}]", [("CG420", ("needs", 0, "essential", 1))]),
-        ("GuardPolicy", "needs: [{id: a}, {id: a}]", [("CG404", ("needs", 1, "id"))]),
+        ("GuardPolicy", "needs: [{id: a, fields: [x]}, {id: a, fields: [x]}]", [("CG404", ("needs", 1, "id"))]),
+        ("GuardPolicy", "needs: [{id: a}, {id: b, fields: []}]", [("CG202", ("needs", 0)), ("CG202", ("needs", 1))]),
+        ("GuardPolicy", "needs: [{id: a, fields: [x], min_records: 2}]", [("CG416", ("needs", 0, "min_records"))]),
+        ("GuardPolicy", "needs: [{id: a, fields: [x], min_records: 1}]", []),
+        ("GuardPolicy", "fallback: {then: {partial: finish}}", [("CG436", ("fallback", "then", "partial"))]),
         # a tool whose reads are told apart by its forms may have a cache
         ("ToolManifest", "tools: {a: {cache: {ttl: 5m}, forms: [{when: args.x, effect: read}]}}", []),
         ("ToolManifest", "tools: {a: {cache: {ttl: 5m}}}", [("CG412", ("tools", "a", "cache"))]),
@@ -126,7 +130,8 @@ def test_every_code_has_its_page_and_stands_in_the_index(root: Path) -> None:
 
 
 # What only shows once a policy meets its manifests; `test_compile.py` has those.
-WITH_MANIFESTS = ("CG421", "CG422", "CG423", "CG440", "CG441", "CG901")
+GRAPH = tuple(f"CG43{digit}" for digit in range(6))
+WITH_MANIFESTS = ("CG421", "CG422", "CG423", *GRAPH, "CG440", "CG441", "CG901")
 COMPILED = {code for code, _ in _core.codes() if code.startswith("CG3") or code in WITH_MANIFESTS}
 
 

@@ -104,6 +104,7 @@ class Call:
     double: bool = False
     asking: frozenset[str] = frozenset()
     let_through: set[Any] = field(default_factory=set)
+    number: int = 0
 
     def __post_init__(self) -> None:
         self.normal = normal_arguments(self.tool, self.arguments)

@@ -231,7 +231,7 @@ def no_gain(history: History, call: Call, rungs: Rungs, seen: Outcome | None) ->
     reads = reads_of_tool(history, call, "gain")
     counted: list[Turn] = []
     for turn in reads:
-        if turn.gain:
+        if turn.cells if turn.towards_needs else turn.gain:
             counted = []
         elif not is_fresh_look(history, turn):
             counted.append(turn)

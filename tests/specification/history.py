@@ -39,6 +39,8 @@ class Turn:
     feeds: str
     gain: int = 0
     known_share: float | None = None
+    cells: int = 0
+    towards_needs: bool = False
     landed: bool = False
     possible: bool = False
     progress: bool = False

@@ -19,6 +19,8 @@ class Outcome:
         self.call = call
         self.at = at
         self.digest = digest
+        self.known = result is not ABSENT
+        self.result = result
         tool = call.tool
         known = result is not ABSENT
         variables = {"args": call.arguments, "hints": call.hints, "error": error or {}}
@@ -59,6 +61,7 @@ class Outcome:
         following = self.optional(tool.coverage.get("next"), variables) if here else None
         self.next = None if following is None else canonical(following)
         self.records = self.records_of(known, variables)
+        self.raw_records = dig(tool.result["records"], variables) if self.records is not None else None
         self.grade = self.grade_of(known, variables)
         self.gaps = self.gaps_of()
         self.items = self.items_of()
@@ -174,7 +177,7 @@ def as_text(value: Any) -> str:
 
 
 def carries(record: Any, name: str) -> bool:
-    return isinstance(record, dict) and record.get(name) is not None
+    return isinstance(record, dict) and record.get(name) is not None and record[name] != ""
 
 
 def leaves(value: Any, path: tuple[str, ...]) -> list[Any]:

@@ -10,7 +10,17 @@ BUDGETS = ["steps", "tool_calls", "reserved", "calls_per_tool", "calls_per_group
 ORDER = [
     *("stopped", "bad_call_id", "unknown_tool", "invalid_arguments", "denied"),
     *(f"budget_{name}" for name in BUDGETS),
-    *("duplicate_effect", "ambiguous_effect", "exact_repeat", "consecutive", "frequency", "cycle", "oscillation"),
+    *(
+        "duplicate_effect",
+        "ambiguous_effect",
+        "hop_limit",
+        "no_return",
+        "exact_repeat",
+        "consecutive",
+        "frequency",
+        "cycle",
+        "oscillation",
+    ),
     *("same_error", "same_result", "no_gain", "empty_streak", "state_oscillation", "transfer_streak", "transfer_cycle"),
     *("stale_wait", "low_diversity", "duplicate_in_batch", "rule", "policy_error"),
 ]
@@ -40,13 +50,15 @@ class Verdict:
     reuse_of: str | None = None
     age: float | None = None
     retry_after: float | None = None
+    exit: str | None = None
 
 
 @dataclass
 class Assessment:
     """What is made of an outcome; `notes` are (call id, reason), those of a batch come with the last of its outcomes.
 
-    `gain` is None until the round of the call has closed; `stop` has the reasons for which this outcome ended the task.
+    `gain` is None until the round of the call has closed, and `cells` is 0; `stop` has the reasons for which this
+    outcome ended the task.
     """
 
     call_id: str
@@ -56,6 +68,8 @@ class Assessment:
     gain: int | None
     gaps: list[tuple[Any, str]]
     stop: list[str]
+    cells: int = 0
+    exit: str | None = None
 
 
 @dataclass(eq=False)

@@ -13,7 +13,7 @@ from . import argument_types
 from .errors import SpawnError, reported
 
 if TYPE_CHECKING:
-    from callgate._core import Assessment, CompiledPolicy, Note, Stop, Verdict
+    from callgate._core import Assessment, CompiledPolicy, ModelAdvice, Note, Proposal, Skipped, Stop, Verdict
 
     from .gate import Gate
 
@@ -28,10 +28,16 @@ MISSING: Final = _Missing()
 
 
 class Round:
-    """A step of the model. `notes` are there once it has ended: give them to the model with the results."""
+    """A step of the model. What it came to is there once it has ended.
+
+    `notes` are for the model, with the results. `substitutes` are calls that are proposed instead of some that did not
+    deliver, `skipped` what is done without; both say which call they are about.
+    """
 
     def __init__(self) -> None:
         self.notes: tuple[Note, ...] = ()
+        self.substitutes: tuple[Proposal, ...] = ()
+        self.skipped: tuple[Skipped, ...] = ()
 
 
 class Task:
@@ -132,6 +138,7 @@ class Task:
         is_error: bool = False,
         result_digest: str | None = None,
         tokens: float | None = None,
+        cached: float | None = None,
         now: float | None = None,
     ) -> Assessment:
         """Tell what came back from an allowed call.
@@ -145,10 +152,13 @@ class Task:
             is_error: the result is a failure, as MCP and others flag it.
             result_digest: a digest of the whole result where `result` was cut.
             tokens: how many tokens the result takes.
+            cached: how old the result is, in seconds, where a cache of yours answered instead of the tool.
             now: seconds since the task's start.
 
         Returns:
             What the engine makes of it. Give the model `notes` beside the result; `next` says what should happen now.
+            MCP results, HTTP-like results and envelopes are recognised for what they say; `envelope` tells any outcome
+            in one form.
 
         Raises:
             UnknownCallError: no call of that id is out.
@@ -173,6 +183,7 @@ class Task:
             is_error=is_error,
             digest=result_digest,
             tokens=None if tokens is None else argument_types.number(tokens, "tokens"),
+            cached=None if cached is None else argument_types.number(cached, "cached"),
         )
 
     def abandon(self, call_id: str, *, now: float | None = None) -> None:
@@ -219,7 +230,7 @@ class Task:
         try:
             yield step
         finally:
-            step.notes = self._state.end_round(self.agent)
+            step.notes, step.substitutes, step.skipped = self._state.end_round(self.agent)
 
     def child(self, agent: str, *, now: float | None = None) -> Task:
         """Start an agent below this one, on the same budgets.
@@ -257,26 +268,63 @@ class Task:
         body = {"state": self._state.snapshot(), "elapsed": self._now(None), "wall": self._gate.clock.wall()}
         return json.dumps(body)
 
-    def report(self) -> dict[str, Any]:
-        """How the task stands, as data: what the host said of it, status, stop with its exit decision, what was used.
+    def model_result(
+        self,
+        provider: str,
+        *,
+        error: BaseException | Mapping[str, Any] | str | None = None,
+        now: float | None = None,
+    ) -> ModelAdvice:
+        """Tell what came of asking a model, so that the policy can name another provider when one is down as a whole.
 
-        The host's `context` is left out: it may hold what no report should.
+        Args:
+            provider: whom you asked, as the policy's edges name it.
+            error: what went wrong; None where it answered.
+            now: seconds since the task's start.
+
+        Returns:
+            `next`: `continue`, `retry` (the same one again), `substitute` (one of `providers`) or `skip`. Five failures
+            in a row that may pass by themselves open a provider's breaker for 30 s; a single 429 does not.
+
+        Example:
+            >>> from callgate import Gate
+            >>> task = Gate.load("default").task("order-4711")
+            >>> task.model_result("primary").next
+            'continue'
+            >>> task.model_result("primary", error={"status": 429}).next
+            'retry'
         """
-        stop = self._state.stop
-        about = self._state.about
+        return self._state.model_result(
+            self.agent, provider, None if error is None else reported(error), self._now(now)
+        )
+
+    def report(self) -> dict[str, Any]:
+        """How the task stands, as data.
+
+        The run's status, the stop with its exit decision and evidence, what is known of its needs and what is missing,
+        calls, counters, hops, degradations, what was used.
+
+        `status` is None where nothing tells how far the run got: the policy declares no needs, and nothing was stopped.
+        The host's `context` is left out: it may hold what no report should. `callgate.report.outcome` renders it.
+
+        Example:
+            >>> from callgate import Gate
+            >>> report = Gate.load("default").task("order-4711").report()
+            >>> report["task"], report["status"], report["counters"]["calls"]
+            ('order-4711', None, 0)
+        """
+        about, policy = self._state.about, self._gate.policy
         return {
             "task": self.id,
             "trace_id": about["trace_id"],
             "conversation_id": about["conversation_id"],
             "tenant": about["tenant"],
             "labels": about["labels"],
-            "policy": {"name": self._gate.policy.name, "digest": self._gate.policy.digest},
+            "policy": {"name": policy.name, "revision": policy.revision, "digest": policy.digest},
             "lifted": self._state.lifted,
-            "status": "running" if stop is None else "incomplete",
-            "stop": None
-            if stop is None
-            else {"reason": stop.reason, "call_id": stop.call_id, "at": stop.at, "exit": stop.exit},
+            **self._state.report(self.agent),
             "spent": self.spent,
+            "limits": dict(policy.limits),
         }
 
     def _now(self, now: float | None) -> float:

@@ -41,8 +41,10 @@ def reasons_of(row: Row) -> list[str]:
     return reasons
 
 
-def unmet_of_run(expect: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Failure]:
-    """What a whole run lacks of `spec.expect`."""
+def unmet_of_run(
+    expect: Mapping[str, Any], rows: Sequence[Row], endings: Sequence[Mapping[str, Any]]
+) -> Iterator[Failure]:
+    """What a whole run lacks of `spec.expect`; `endings` tell how its tasks ended."""
     firsts = {
         "first_note": _first(rows, lambda row: bool(row["notes"])),
         "first_intervention": _first(rows, lambda row: action_of(row) in INTERVENTIONS),
@@ -63,7 +65,7 @@ def unmet_of_run(expect: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Fai
         elif name == "reasons":
             yield from _reasons(wanted, firsts["first_intervention"], rows)
         elif name in ("status", "exit", "missing"):
-            yield from _end(name, wanted, firsts["stop"], rows)
+            yield from _end(name, wanted, firsts["stop"], endings)
 
 
 def _span(name: str, wanted: Mapping[str, int], at: int | None, rows: Sequence[Row]) -> Iterator[Failure]:
@@ -87,21 +89,33 @@ def _reasons(wanted: Sequence[str], at: int | None, rows: Sequence[Row]) -> Iter
         yield Failure(pointer, "reasons", expected, _listed(reasons_of(rows[at])), at)
 
 
-def _end(name: str, wanted: Any, stop: int | None, rows: Sequence[Row]) -> Iterator[Failure]:
-    """How a run ended, as far as the engine can tell: of one that was stopped."""
+def _end(name: str, wanted: Any, stop: int | None, endings: Sequence[Mapping[str, Any]]) -> Iterator[Failure]:
+    """How the run ended; where it has several tasks, each of them."""
     pointer = (*_EXPECT, name)
-    unknown = "not yet: callgate cannot tell this before it knows what a task `needs`"
     if name == "missing":
-        yield Failure(pointer, name, "the cells that are listed", unknown)
-    elif name == "exit":
-        found = None if stop is None else rows[stop]["stop"]["exit"]
-        if found != wanted:
-            actual = "the run was not stopped, and so has no exit decision" if found is None else f"`{found}`"
-            yield Failure(pointer, name, f"`{wanted}`", actual, stop)
-    elif stop is None:
-        yield Failure(pointer, name, f"`{wanted}`", unknown)
-    elif wanted != "incomplete":
-        yield Failure(pointer, name, f"`{wanted}`", "`incomplete`", stop)
+        missing = [cell for ending in endings for cell in ending["missing"]]
+        if sorted(map(_cell, wanted)) != sorted(map(_cell, missing)):
+            yield Failure(pointer, name, _cells(wanted), _cells(missing))
+        return
+    unknown = {
+        "exit": "the run was not stopped, and so has no exit decision",
+        "status": "unknown: the policy declares no `needs`, so nothing tells how far a run got that was not stopped",
+    }[name]
+    for ending in endings:
+        if ending[name] != wanted:
+            found = unknown if ending[name] is None else f"`{ending[name]}`"
+            yield Failure(pointer, name, f"`{wanted}`", found, stop)
+            return
+
+
+def _cell(cell: Sequence[Any]) -> str:
+    """A missing cell, comparable: a key of one field may be written without its list."""
+    key, name = cell
+    return canonical_json([key if key is None or isinstance(key, list) else [key], name])
+
+
+def _cells(cells: Sequence[Sequence[Any]]) -> str:
+    return f"{len(cells)} missing: {', '.join(sorted(map(_cell, cells)))}" if cells else "nothing missing"
 
 
 def unmet_of_step(
@@ -152,9 +166,38 @@ def _of_row(name: str, wanted: Any, row: Row) -> tuple[str, str] | None:
 
 
 def _next(wanted: Any, row: Row) -> tuple[str, str] | None:
-    if isinstance(wanted, str) and wanted in ("continue", "retry", "exit"):
+    if isinstance(wanted, str):
         return None if row["next"] == wanted else (f"`{wanted}`", _told(row, row["next"]))
-    return (f"`{wanted}`", "not yet: callgate proposes no other call, it tells `continue`, `retry` and `exit` alone")
+    for kind, details in wanted.items():
+        found = _details(kind, row)
+        if found is None or not any(_same_details(details, each) for each in found):
+            return f"`{kind}: {canonical_json(details)}`", _told_next(row)
+    return None
+
+
+def _details(kind: str, row: Row) -> list[Any] | None:
+    """What a kind of `next` came with: tools and their calls, seconds, or the exit decision; None for another kind."""
+    if kind == "exit":
+        return [row["stop"]["exit"]] if row["stop"] is not None else None
+    proposals = [proposal for proposal in row["proposals"] if proposal["kind"] == kind]
+    if not proposals or row["next"] != kind:
+        return None
+    return [proposal["after"] for proposal in proposals] if kind == "retry" else proposals
+
+
+def _same_details(wanted: Any, found: Any) -> bool:
+    if not isinstance(found, dict):
+        return bool(wanted == found)
+    if isinstance(wanted, dict):
+        return all(canonical_json(found.get(name)) == canonical_json(value) for name, value in wanted.items())
+    return bool(wanted == found["tool"])
+
+
+def _told_next(row: Row) -> str:
+    if row["proposals"]:
+        shown = [{name: value for name, value in each.items() if name != "kind"} for each in row["proposals"]]
+        return f"`{row['next']}`: {canonical_json(shown)}"
+    return _told(row, row["next"]) + (f": `{row['stop']['exit']}`" if row["stop"] is not None else "")
 
 
 def _budgets(

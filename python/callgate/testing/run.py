@@ -151,11 +151,11 @@ def _run(loaded: Loaded, document: Document, faults: list[Diagnostic]) -> GuardT
         hint = "say with `expect:` what the run or one of its steps has to show"
         return error([_fault(document, "CG712", "the test expects nothing, and so cannot fail", ("spec",), hint)])
     try:
-        rows, steps = _judged(policy, document, spec)
+        rows, steps, endings = _judged(policy, document, spec)
     except (TraceError, ValueError) as problem:
         key = "trace" if "trace" in spec else "steps"
         return error([_fault(document, "CG713", str(problem), ("spec", key))])
-    missed = list(unmet_of_run(spec.get("expect") or {}, rows))
+    missed = list(unmet_of_run(spec.get("expect") or {}, rows, endings))
     of_rows = [_expected(spec, steps.get(row["seq"])) for row in rows]
     for at, step in enumerate(spec.get("steps") or []):
         if step.get("expect"):
@@ -200,8 +200,12 @@ def _limits(policy: _core.CompiledPolicy, spec: dict[str, Any], step: dict[str, 
     return dict(policy.limits_of(agent=agent, tenant=tenant, labels=labels))
 
 
-def _judged(policy: _core.CompiledPolicy, document: Document, spec: dict[str, Any]) -> tuple[list[Row], dict[int, int]]:
-    """The decisions of a test's run, in the order in which they fell; and the step of each `seq`, if it has steps."""
+def _judged(
+    policy: _core.CompiledPolicy, document: Document, spec: dict[str, Any]
+) -> tuple[list[Row], dict[int, int], list[dict[str, Any]]]:
+    """The decisions of a test's run, in the order in which they fell; the step of each `seq`, if it has steps; and how
+    its tasks ended.
+    """
     began = None if spec.get("began") is None else _core.moment(spec["began"])
     replay = _core.Replay(
         policy, most_open=OPEN_SESSIONS, tenant=spec.get("tenant"), labels=spec.get("labels"), began=began
@@ -223,7 +227,7 @@ def _judged(policy: _core.CompiledPolicy, document: Document, spec: dict[str, An
     rows = replay.take_rows()
     if not rows:
         raise ValueError("the run has no call")
-    return rows, steps
+    return rows, steps, replay.take_endings()
 
 
 def _expects(spec: dict[str, Any]) -> bool:

@@ -30,14 +30,14 @@ impl Default for About {
 }
 
 /// Data as the JSON text of it, which keeps `1` and `1.0` apart.
-mod as_json {
+pub(crate) mod as_json {
     use super::{read_json, to_json, Deserialize, Deserializer, Serialize, Serializer, Value};
 
-    pub(super) fn serialize<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
         to_json(value).serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
         let text = String::deserialize(deserializer)?;
         read_json(text.as_bytes()).map_err(serde::de::Error::custom)
     }

@@ -20,19 +20,26 @@ mod call;
 pub mod compile;
 mod decide;
 mod detect;
+mod envelope;
+mod exit;
 pub mod expression;
+mod fallback;
 mod gain;
 pub mod guard;
 mod identify;
 mod incident;
+mod journal;
+mod lift;
 pub mod measure;
 pub mod model;
+mod needs;
 mod observe;
 mod outcome;
 pub mod policy;
 mod reason;
 pub mod replay;
 pub mod reply;
+mod report;
 mod round;
 pub mod schema;
 mod scope;
@@ -43,11 +50,14 @@ mod verdict;
 
 pub use about::About;
 pub use call::{Call, Request};
+pub use envelope::Envelope;
+pub use fallback::{BreakerState, ModelAdvice, Offer, Skipped};
 pub use identify::identify_alone;
-pub use outcome::{Outcome, Reported};
+pub use lift::lift;
+pub use outcome::{Outcome, Reported, Said};
 pub use reason::Reason;
 pub use snapshot::SnapshotError;
 pub use task::{Event, Task};
 pub use verdict::{
-    reason_name, Action, Assessment, Evidence, ExitDecision, Finding, Grade, Lifted, Next, Note, Stop, Verdict,
+    reason_name, Action, Assessment, Evidence, ExitDecision, Finding, Grade, Lifted, Next, Note, Status, Stop, Verdict,
 };

@@ -114,10 +114,26 @@ fn observation(call: &Arc<Call>, id: &Arc<str>, now: f64) -> Observation {
         offer: Offer { items: vec![call.loose], covered: None },
         error: None,
         expression_error: None,
+        picks: Vec::new(),
     };
     let (call, call_id) = (Arc::clone(call), Arc::clone(id));
     let gain = Gain::default();
-    Observation { call, call_id, at: now, judged, outcome: None, others: 0, first: false, fed: true, gain }
+    Observation {
+        call,
+        call_id,
+        at: now,
+        judged,
+        outcome: None,
+        others: 0,
+        first: false,
+        fed: true,
+        retrying: false,
+        from_cache: false,
+        marks: Vec::new(),
+        gain,
+        cells: 0,
+        feeds_needs: false,
+    }
 }
 
 /// Variables by name, for [`evaluate_many`].

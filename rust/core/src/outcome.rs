@@ -8,6 +8,7 @@ use crate::call::Call;
 use crate::expression::{EvaluationError, Expression, Scope};
 use crate::gain::{self, Covered, Offer};
 use crate::identify::CallScope;
+use crate::needs::{carries, picks, Pick};
 use crate::policy::{Coverage, Effect, ErrorClass, Policy, Tool};
 use crate::verdict::Grade;
 
@@ -35,6 +36,25 @@ pub struct Outcome {
     pub is_error: bool,
     /// Tokens that the result takes.
     pub tokens: Option<f64>,
+    /// How old it is, in seconds, where a cache of the host's answered.
+    pub cached: Option<f64>,
+    /// What the result says of itself, where it has a form that does.
+    pub said: Option<Said>,
+}
+
+/// What a result in a known form says of itself.
+#[derive(Clone, Debug, Default)]
+pub struct Said {
+    /// Its code.
+    pub code: Option<Arc<str>>,
+    /// Its sentence.
+    pub message: Option<Arc<str>>,
+    /// Whether the same call may help.
+    pub retryable: Option<bool>,
+    /// It is a success with nothing in it.
+    pub is_empty: bool,
+    /// What it carries.
+    pub data: Option<Arc<Value>>,
 }
 
 /// An outcome, judged by the manifest alone.
@@ -57,6 +77,8 @@ pub(crate) struct Judged {
     pub(crate) error: Option<Value>,
     /// An expression of the manifest failed on it: its worth is not known.
     pub(crate) expression_error: Option<String>,
+    /// What it says about the needs of the task.
+    pub(crate) picks: Vec<Pick>,
 }
 
 struct ResultScope<'a> {
@@ -76,7 +98,7 @@ impl Scope for ResultScope<'_> {
 }
 
 /// The class of a failure that the author did not class.
-fn default_class(kind: &str, status: Option<i64>, effect: Effect) -> ErrorClass {
+pub(crate) fn default_class(kind: &str, status: Option<i64>, effect: Effect) -> ErrorClass {
     let uncertain = if effect == Effect::Read { ErrorClass::Transient } else { ErrorClass::Ambiguous };
     match kind {
         "timeout" | "cancelled" => uncertain,
@@ -107,7 +129,7 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
         _ => host_failed,
     };
     if failed {
-        return failure(key, call, &reported, result, call_scope(), trouble);
+        return failure(key, call, (&reported, outcome), call_scope(), trouble);
     }
     let scope = bare;
     let result_symbol = result.and_then(|result| {
@@ -132,7 +154,7 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
     let records = records.as_deref().and_then(Value::as_list);
     let empty = match (&contract.empty_when, result) {
         (Some(when), Some(_)) => or_trouble(when.test(&scope), when, &mut trouble).unwrap_or(false),
-        _ => records.is_some_and(<[Value]>::is_empty),
+        _ => records.is_some_and(<[Value]>::is_empty) || outcome.said.as_ref().is_some_and(|said| said.is_empty),
     };
     let grade = match result {
         None => Grade::Ungraded,
@@ -152,6 +174,10 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
         },
         covered: covered(key, call, &scope, &mut trouble),
     });
+    let picks = match result {
+        Some(result) if trouble.is_none() && !policy.needs.is_empty() => picks(policy, tool, result, records),
+        _ => Vec::new(),
+    };
     Judged {
         failed: false,
         error: None,
@@ -165,6 +191,7 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
         state,
         offer,
         expression_error: trouble,
+        picks,
     }
 }
 
@@ -191,12 +218,12 @@ fn present(answer: Result<Found<'_>, EvaluationError>) -> Result<Option<Found<'_
 fn failure(
     key: &SymbolKey,
     call: &Call,
-    reported: &Reported,
-    result: Option<&Value>,
+    (reported, outcome): (&Reported, &Outcome),
     scope: CallScope<'_>,
     mut trouble: Option<String>,
 ) -> Judged {
     let tool = &*call.tool;
+    let result = outcome.result.as_deref();
     let status = reported.status;
     let mut kind: Arc<str> =
         reported.kind.clone().unwrap_or_else(|| if status.is_some() { "http".into() } else { "tool_error".into() });
@@ -204,6 +231,10 @@ fn failure(
     let error = error_value(&kind, status, class, reported.message.as_deref(), result);
     let scope = ResultScope { call: scope, result, error: &error };
     let by_table = class;
+    // a tool that says itself that the same call may help is believed, unless the author says otherwise
+    if class == ErrorClass::Permanent && outcome.said.as_ref().is_some_and(|said| said.retryable == Some(true)) {
+        class = ErrorClass::Transient;
+    }
     for rule in &tool.errors {
         let matches = match &rule.when {
             None => Some(true),
@@ -249,6 +280,7 @@ fn failure(
         state: None,
         offer: Offer::default(),
         expression_error: trouble,
+        picks: Vec::new(),
     }
 }
 
@@ -358,10 +390,6 @@ fn records<'a>(
     let value = or_trouble(expression.evaluate(scope), expression, trouble)?;
     let list = value.as_list().is_some().then_some(value).ok_or(EvaluationError::WrongType("list"));
     or_trouble(list, expression, trouble)
-}
-
-fn carries(record: &Value, field: &str) -> bool {
-    !matches!(record.get(field), None | Some(Value::Null))
 }
 
 fn grade(tool: &Tool, records: Option<&[Value]>) -> Grade {

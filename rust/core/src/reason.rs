@@ -71,6 +71,10 @@ reasons! {
     AmbiguousEffect = "ambiguous_effect", "AMBIGUOUS_EFFECT";
     /// The same call earlier in the same round.
     DuplicateInBatch = "duplicate_in_batch", "DUPLICATE_TOOL_CALL_BLOCKED";
+    /// The hops of a need are used up.
+    HopLimit = "hop_limit", "HOP_LIMIT";
+    /// A tool that was left for another one.
+    NoReturn = "no_return", "NO_RETURN";
     /// The same call with the same result.
     ExactRepeat = "exact_repeat", "DUPLICATE_TOOL_CALL_BLOCKED";
     /// The same call in a row, results unknown.

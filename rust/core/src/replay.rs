@@ -171,6 +171,7 @@ pub struct Replay {
     totals: Totals,
     keeps_rows: bool,
     done: Vec<Row>,
+    endings: Vec<Value>,
 }
 
 impl Replay {
@@ -189,6 +190,7 @@ impl Replay {
             totals: Totals::default(),
             keeps_rows,
             done: Vec::new(),
+            endings: Vec::new(),
         }
     }
 
@@ -201,6 +203,11 @@ impl Replay {
     /// Rows that are complete, in the order in which they became so; they are handed out once.
     pub fn take_rows(&mut self) -> Vec<Row> {
         std::mem::take(&mut self.done)
+    }
+
+    /// How the tasks ended that are closed: `task`, `status`, `exit`, `missing`; handed out once.
+    pub fn take_endings(&mut self) -> Vec<Value> {
+        std::mem::take(&mut self.endings)
     }
 
     /// Feeds the next record.
@@ -265,6 +272,12 @@ impl Replay {
                 let total = self.totals.lifted.entry((exception.clone(), reason.clone())).or_default();
                 *total = total.saturating_add(*count);
             }
+        }
+        // how a task ended is told by what its first agent's policy needs
+        let first = sessions.first().and_then(|first| open.tracks.get(first)).map(|track| Arc::clone(&track.agent));
+        if let Some(agent) = first.filter(|_| self.keeps_rows) {
+            let policy = open.policy(&self.guard, &agent);
+            self.endings.push(open.task.ending(&policy));
         }
         for session in sessions {
             if let Some(track) = open.tracks.get(&session) {
@@ -432,6 +445,7 @@ impl Replay {
         let before = open.task.stopped().is_some();
         open.task.end_round(&policy, &track.agent);
         let notes = open.task.drain_remarks(&policy);
+        let (offers, skipped) = open.task.drain_ways();
         track.round = None;
         let mut rows = std::mem::take(&mut track.rows);
         let late = open.task.stopped().filter(|_| !before);
@@ -443,10 +457,21 @@ impl Replay {
             let id = Arc::clone(&row.verdict.call_id);
             row.notes.extend(notes.iter().filter(|note| note.call_id == id).cloned());
             row.spent = spent;
+            if let Some(assessment) = &mut row.assessment {
+                // rounds are explicit here: what closing one comes to belongs to each of its calls
+                assessment.offers = offers.iter().filter(|offer| offer.call_id == id).cloned().collect();
+                assessment.skipped = skipped.iter().filter(|skipped| skipped.call_id == id).cloned().collect();
+                if assessment.next == Next::Continue && !assessment.offers.is_empty() {
+                    assessment.next = Next::Substitute;
+                }
+                if let Some((gain, cells)) = open.task.brought(&id) {
+                    (assessment.gain, assessment.cells) = (gain, cells);
+                }
+            }
             if let Some(stop) = late.filter(|stop| stop.call_id == *id) {
                 row.stop = Some(stop.clone());
                 if let Some(assessment) = &mut row.assessment {
-                    assessment.next = Next::Exit; // rounds are explicit here: the stop came when this one was closed
+                    assessment.next = Next::Exit;
                 }
             }
             let touched = count(&mut self.totals, row);
@@ -584,11 +609,33 @@ impl Row {
             ("grade", optional(assessed.map(|it| it.grade.name()))),
             ("class", optional(class.map(ErrorClass::name))),
             ("gaps", Value::List(gaps.collect())),
+            ("gain", assessed.map_or(Value::Null, |it| Value::Int(i64::from(it.gain)))),
+            ("cells", assessed.map_or(Value::Null, |it| Value::Int(i64::from(it.cells)))),
             ("next", optional(assessed.map(|it| it.next.name()))),
+            ("proposals", Value::List(assessed.map_or_else(Vec::new, proposals))),
+            ("from_cache", Value::Bool(assessed.is_some_and(|it| it.cached.is_some()))),
             ("stop", stop),
             ("spent", map(spent.into_iter().map(|(name, used)| (name, Value::Float(used))).collect())),
         ])
     }
+}
+
+/// What is proposed after a call: the same again, or others instead.
+fn proposals(assessment: &Assessment) -> Vec<Value> {
+    if let Next::Retry(seconds) = assessment.next {
+        return vec![map(vec![("kind", Value::from("retry")), ("after", Value::Float(seconds))])];
+    }
+    let substitute = |offer: &crate::Offer| {
+        map(vec![
+            ("kind", Value::from("substitute")),
+            ("tool", Value::from(&*offer.tool)),
+            ("arguments", (*offer.arguments).clone()),
+            ("need", offer.need.as_deref().map_or(Value::Null, Value::from)),
+        ])
+    };
+    let skip =
+        |skipped: &crate::Skipped| map(vec![("kind", Value::from("skip")), ("tool", Value::from(&*skipped.tool))]);
+    assessment.offers.iter().map(substitute).chain(assessment.skipped.iter().map(skip)).collect()
 }
 
 fn map(fields: Vec<(&str, Value)>) -> Value {

@@ -7,8 +7,12 @@ use callgate_value::{to_json, Map, Value};
 
 use crate::call::Call;
 use crate::detect::Remark;
+use crate::journal::map;
 use crate::verdict::{Action, Evidence, Finding, Note, Verdict};
 use crate::Reason;
+
+/// Missing cells that a model is told of.
+const MOST_CELLS: usize = 20;
 
 fn fact<'a>(evidence: &'a Evidence, name: &str) -> Option<&'a Value> {
     evidence.iter().find(|(have, _)| *have == name).map(|(_, value)| value)
@@ -61,6 +65,13 @@ fn happened(reason: Reason, tool: &str, evidence: &Evidence) -> String {
         Reason::DuplicateEffect => format!("`{tool}` was already done with these arguments"),
         Reason::AmbiguousEffect => format!("an earlier `{tool}` ended without telling whether it took effect"),
         Reason::DuplicateInBatch => "the same call stands earlier in this turn; its answer serves both".to_owned(),
+        Reason::HopLimit if fact(evidence, "closed").is_some() => {
+            format!("`{tool}` is no way that the policy offers now")
+        }
+        Reason::HopLimit => {
+            format!("the ways out are used up ({} of {} hops)", shown(evidence, "hops"), shown(evidence, "max_hops"))
+        }
+        Reason::NoReturn => format!("`{tool}` was left for another tool, and nothing that was missing has come since"),
         Reason::ExactRepeat => format!("this exact call of `{tool}` has returned the same result {} times", count()),
         Reason::Consecutive => format!("this exact call of `{tool}` was made {} times in a row", count()),
         Reason::Frequency => format!("this exact call of `{tool}` came {} times lately", count()),
@@ -115,6 +126,8 @@ fn advice(reason: Reason) -> &'static str {
         Reason::DuplicateEffect => "It has happened; carry on.",
         Reason::AmbiguousEffect => "Find out whether it took effect before doing it again.",
         Reason::DuplicateInBatch => "One call is enough.",
+        Reason::HopLimit => "Use what you know, and say what is missing.",
+        Reason::NoReturn => "Stay with the other tool, or answer with what you have.",
         Reason::ExactRepeat | Reason::Consecutive | Reason::Frequency | Reason::LowDiversity => {
             "Calling it again will not tell you more. Use the result, change something first, or take another way."
         }
@@ -185,10 +198,27 @@ pub fn reply(verdict: &Verdict) -> Option<String> {
         data.push(("result".into(), (**result).clone()));
         data.push(("age_seconds".into(), Value::Float(*age)));
     }
+    if !verdict.instead.is_empty() {
+        let calls = verdict
+            .instead
+            .iter()
+            .map(|offer| map(vec![("tool", Value::from(&*offer.tool)), ("arguments", (*offer.arguments).clone())]));
+        data.push(("instead".into(), Value::List(calls.collect())));
+    }
+    if let Some(stop) = verdict.stop.as_ref().filter(|_| verdict.action == Action::Stop) {
+        data.push(("exit".into(), Value::from(stop.exit.name())));
+        let cells = verdict.missing.iter().take(MOST_CELLS);
+        let cells = cells.map(|(key, field)| Value::List(vec![key.clone(), Value::from(field.as_str())]));
+        data.push(("missing".into(), Value::List(cells.collect())));
+    }
     let words = if verdict.action == Action::Ask { noted } else { worded };
     let mut message = words(finding.reason, &verdict.tool, &finding.evidence, finding.message.as_deref());
     match verdict.action {
         Action::Stop => message.push_str(" The task ends here."),
+        Action::Refuse if !verdict.instead.is_empty() => {
+            let names = verdict.instead.iter().map(|offer| format!("`{}`", offer.tool)).collect::<Vec<_>>();
+            let _ = write!(message, " What is missing may be had from {}.", names.join(", "));
+        }
         Action::Reuse if verdict.reused.is_some() => message.push_str(" This is the earlier result."),
         Action::Ask => message.push_str(" A person has to decide."),
         _ => {}

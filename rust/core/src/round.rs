@@ -21,6 +21,8 @@ pub(crate) enum Fate {
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub(crate) call_id: Arc<str>,
+    /// Tells it apart from one that was given the same id.
+    pub(crate) number: u64,
     pub(crate) fate: Fate,
     /// The incidents that its findings name, without doubles.
     pub(crate) incidents: Vec<IncidentKey>,

@@ -8,6 +8,7 @@ use crate::budget::Elapsed;
 use crate::call::Call;
 use crate::detect::Observation;
 use crate::expression::{EvaluationError, Scope, STEPS_OF_A_DECISION};
+use crate::fallback::BreakerState;
 use crate::policy::{Effect, Policy};
 use crate::task::Task;
 
@@ -23,6 +24,33 @@ pub(crate) struct RuleScope<'a> {
     groups: Value,
     allowance: Cell<u64>,
     seen: Option<Seen<'a>>,
+}
+
+/// What an edge between providers can see: how the one is that failed, and what every expression of the policy sees.
+pub(crate) struct ProviderScope<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) task: &'a Task,
+    pub(crate) breaker: BreakerState,
+}
+
+impl Scope for ProviderScope<'_> {
+    fn data(&self, name: &str) -> Option<&Value> {
+        match name {
+            "params" => Some(&self.policy.params),
+            "constants" => Some(&self.policy.constants),
+            _ => None,
+        }
+    }
+
+    fn value(&self, name: &str) -> Option<Val<'_>> {
+        match name {
+            "provider.breaker" => Some(Val::from(self.breaker.name())),
+            "task.id" => Some(Val::from(self.task.id.as_str())),
+            "task.context" => Some(Val::from(&self.task.about.context)),
+            "now" => Some(Val::from(self.task.now)),
+            _ => self.data(name).map(Val::from),
+        }
+    }
 }
 
 /// What only an observation has.
@@ -159,6 +187,7 @@ impl Scope for RuleScope<'_> {
             "session.elapsed" => Some(Val::from(self.elapsed.task)),
             "session.depth" => session.map(|session| whole(session.depth)),
             "now" => Some(Val::from(self.task.now)),
+            "provider.breaker" => Some(Val::from(self.task.providers.last_state(self.task.now).name())),
             _ => match name.split_once('.') {
                 Some(("variables", variable)) => self.policy_variable(variable).ok().flatten(),
                 Some(("budget", figure)) => self.budget(figure),

@@ -215,7 +215,11 @@ fn call_of(value: Value) -> Result<CallRecord, String> {
     }
     let request = Request { tool, arguments: Arc::new(arguments), call_id, hints, fault: None };
     let answered = result.is_some() || error.is_some() || is_error || digest.is_some();
-    Ok(CallRecord { request, outcome: Outcome { result, digest, is_error, error, tokens }, answered })
+    Ok(CallRecord {
+        request,
+        outcome: Outcome { result, digest, is_error, error, tokens, cached: None, said: None },
+        answered,
+    })
 }
 
 fn event_of(value: &Value, event: &str) -> Result<TraceEvent, String> {

@@ -196,6 +196,29 @@ impl ExitDecision {
     }
 }
 
+/// How far a run got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It found all that it needs.
+    Complete,
+    /// It found what is essential.
+    Partial,
+    /// It did not.
+    Incomplete,
+}
+
+impl Status {
+    /// The name in reports, tests and logs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Partial => "partial",
+            Self::Incomplete => "incomplete",
+        }
+    }
+}
+
 /// Why and when a task was stopped, and how it should end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stop {
@@ -209,6 +232,9 @@ pub struct Stop {
     pub at: f64,
     /// How it should end.
     pub exit: ExitDecision,
+    /// What shows that it had to be stopped: counters and thresholds.
+    #[serde(with = "crate::about::as_json")]
+    pub evidence: Value,
 }
 
 /// May this call run?
@@ -240,6 +266,10 @@ pub struct Verdict {
     pub bindings: std::sync::Arc<[crate::policy::Binding]>,
     /// What exceptions lifted of it.
     pub lifted: Vec<Lifted>,
+    /// `stop`: cells of the task's needs that are missing.
+    pub missing: Vec<(Value, String)>,
+    /// What to call instead, where the call did not run: substitutes that stand offered.
+    pub instead: Vec<crate::Offer>,
     /// The exact identity inside the task.
     pub symbol: Symbol,
 }
@@ -291,6 +321,8 @@ pub enum Next {
     Continue,
     /// Try the same call again after so many seconds.
     Retry(f64),
+    /// Call another tool instead: see the proposals.
+    Substitute,
     /// The task is over.
     Exit,
 }
@@ -302,6 +334,7 @@ impl Next {
         match self {
             Self::Continue => "continue",
             Self::Retry(_) => "retry",
+            Self::Substitute => "substitute",
             Self::Exit => "exit",
         }
     }
@@ -322,8 +355,18 @@ pub struct Assessment {
     pub gain: u32,
     /// For the model; of all members when the round has closed with this observation.
     pub notes: Vec<Note>,
+    /// Missing cells of the task's needs that it filled; known once the round has closed.
+    pub cells: u32,
     /// What should happen next.
     pub next: Next,
+    /// Calls that are proposed instead, for all calls of the round once it has closed.
+    pub offers: Vec<crate::Offer>,
+    /// Capabilities that are done without, likewise.
+    pub skipped: Vec<crate::Skipped>,
+    /// The call failed, and this is what it returned before, with its age in seconds.
+    pub cached: Option<(std::sync::Arc<Value>, f64)>,
+    /// The outcome in one form.
+    pub envelope: crate::Envelope,
     /// The task was stopped by this observation.
     pub stop: Option<Stop>,
 }

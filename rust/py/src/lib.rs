@@ -13,6 +13,7 @@ mod policy;
 mod replay;
 mod task;
 mod verdict;
+mod ways;
 
 use pyo3::prelude::*;
 
@@ -28,6 +29,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     replay::register(module)?;
     task::register(module)?;
     verdict::register(module)?;
+    ways::register(module)?;
     // The stub names what there is, once; a second list beside it would only fall behind.
     module.delattr("__all__")
 }

@@ -85,11 +85,20 @@ impl Replay {
         rows.iter().map(|row| to_python(py, &row.to_value())).collect()
     }
 
+    /// How the tasks ended that are closed since the last time: `task`, `status`, `exit`, `missing`.
+    #[pyo3(signature = ())]
+    fn take_endings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let endings = py.detach(|| Ok::<_, PyErr>(self.lock()?.take_endings()))?;
+        endings.iter().map(|ending| to_python(py, ending)).collect()
+    }
+
     /// The same as JSON lines. `every`: those of plain allowed calls without a note too.
     #[pyo3(signature = (*, every = true))]
     fn take_lines<'py>(&self, py: Python<'py>, every: bool) -> PyResult<Bound<'py, PyBytes>> {
         let text = py.detach(|| {
-            let rows = self.lock()?.take_rows();
+            let mut replay = self.lock()?;
+            let rows = replay.take_rows();
+            replay.take_endings(); // decisions tell of calls alone
             let mut text = Vec::new();
             for row in rows.iter().filter(|row| every || row.says_something()) {
                 write_json(&row.to_value(), &mut text);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use callgate_core::guard::Guard;
 use callgate_core::policy::Policy;
 use callgate_core::{
-    About, Event, Outcome, Reason, Reported, Request, SnapshotError as CoreSnapshotError, Task as CoreTask,
+    lift, About, Event, Outcome, Reason, Reported, Request, SnapshotError as CoreSnapshotError, Task as CoreTask,
 };
 use callgate_value::{Map, Value};
 use pyo3::create_exception;
@@ -17,6 +17,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use crate::lift::{lift_arguments, lift_result, to_python};
 use crate::policy::CompiledPolicy;
 use crate::verdict::{notes, Assessment, Note, Stop, Verdict};
+use crate::ways::{proposals, skipped, ModelAdvice};
 
 create_exception!(callgate, UnknownCallError, PyLookupError, "No call of this id is out (or was asked about).");
 create_exception!(callgate, SnapshotError, PyValueError, "A snapshot that cannot be resumed.");
@@ -106,6 +107,14 @@ fn request(
         hints: hints.map(|hints| Arc::new(lift_result(hints))),
         fault: fault.map(Into::into),
     }
+}
+
+/// What ending a round tells: notes, proposals, skipped capabilities.
+type Ended<'py> = (Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyTuple>);
+
+fn reported((kind, status, message): ReportedError) -> Reported {
+    let text = |text: Option<Loose>| text.map(|text| text.0.into());
+    Reported { kind: text(kind), status, message: text(message) }
 }
 
 impl TaskState {
@@ -212,7 +221,7 @@ impl TaskState {
     }
 
     /// Tells what came back from an allowed call.
-    #[pyo3(signature = (call_id, now, *, result = None, known = false, error = None, is_error = false, digest = None, tokens = None))]
+    #[pyo3(signature = (call_id, now, *, result = None, known = false, error = None, is_error = false, digest = None, tokens = None, cached = None))]
     #[allow(clippy::too_many_arguments)]
     fn observe(
         &self,
@@ -224,18 +233,23 @@ impl TaskState {
         is_error: bool,
         digest: Option<String>,
         tokens: Option<f64>,
+        cached: Option<f64>,
     ) -> PyResult<Assessment> {
         let lifted = match (known, result) {
             (false, _) => None,
             (true, Some(result)) => Some(lift_result(result)),
             (true, None) => Some(Value::Null),
         };
-        let error = error.map(|(kind, status, message)| Reported {
-            kind: kind.map(|kind| kind.0.into()),
-            status,
-            message: message.map(|message| message.0.into()),
+        let error = error.map(reported);
+        let outcome = lift(Outcome {
+            result: lifted.map(Arc::new),
+            digest: digest.map(Into::into),
+            error,
+            is_error,
+            tokens,
+            cached,
+            said: None,
         });
-        let outcome = Outcome { result: lifted.map(Arc::new), digest: digest.map(Into::into), error, is_error, tokens };
         let mut state = self.lock()?;
         let (policy, task) = state.of_call(&self.guard, call_id);
         let assessment = task.observe(&policy, call_id, &outcome, now).map_err(unknown)?;
@@ -275,16 +289,42 @@ impl TaskState {
         Ok(())
     }
 
-    /// Ends it; the notes that no observation carried.
+    /// Ends it; the notes, proposals and skipped capabilities that no observation carried.
     #[pyo3(signature = (agent))]
-    fn end_round<'py>(&self, py: Python<'py>, agent: &str) -> PyResult<Bound<'py, PyTuple>> {
-        let drained = {
+    fn end_round<'py>(&self, py: Python<'py>, agent: &str) -> PyResult<Ended<'py>> {
+        let (drained, (offers, done_without)) = {
             let mut state = self.lock()?;
             let (policy, task) = state.of(&self.guard, agent);
             task.end_round(&policy, agent);
-            task.drain_remarks(&policy)
+            (task.drain_remarks(&policy), task.drain_ways())
         };
-        notes(py, &drained)
+        Ok((notes(py, &drained)?, proposals(py, &offers)?, skipped(py, &done_without)?))
+    }
+
+    /// What came of asking a model.
+    #[pyo3(signature = (agent, provider, error, now))]
+    fn model_result(
+        &self,
+        agent: &str,
+        provider: &str,
+        error: Option<ReportedError>,
+        now: Option<f64>,
+    ) -> PyResult<ModelAdvice> {
+        let error = error.map(reported);
+        let mut state = self.lock()?;
+        let (policy, task) = state.of(&self.guard, agent);
+        Ok(ModelAdvice { advice: task.model_result(&policy, provider, error.as_ref(), now) })
+    }
+
+    /// How the task stands, as data, by what an agent's policy needs.
+    #[pyo3(signature = (agent))]
+    fn report<'py>(&self, py: Python<'py>, agent: &str) -> PyResult<Bound<'py, PyAny>> {
+        let report = {
+            let mut state = self.lock()?;
+            let (policy, task) = state.of(&self.guard, agent);
+            task.report(&policy)
+        };
+        to_python(py, &report)
     }
 
     /// Starts an agent below another one. None, or why not.

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::lift::to_python;
+use crate::ways::{proposals, skipped};
 
 /// Adds what this module has to the Python module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -22,6 +23,21 @@ fn evidence<'py>(py: Python<'py>, evidence: &Evidence) -> PyResult<Bound<'py, Py
         dict.set_item(name, to_python(py, value)?)?;
     }
     Ok(dict)
+}
+
+/// Cells as ((record key, field), ...), keys of several fields as tuples.
+fn cells<'py>(py: Python<'py>, cells: &[(callgate_value::Value, String)]) -> PyResult<Bound<'py, PyTuple>> {
+    let cells = cells.iter().map(|(key, field)| {
+        let key = match key.as_list() {
+            Some(parts) => {
+                let parts = parts.iter().map(|part| to_python(py, part)).collect::<PyResult<Vec<_>>>()?;
+                PyTuple::new(py, parts)?.into_any()
+            }
+            None => to_python(py, key)?,
+        };
+        Ok((key, field))
+    });
+    PyTuple::new(py, cells.collect::<PyResult<Vec<_>>>()?)
 }
 
 /// One reason that fired on a call.
@@ -140,6 +156,12 @@ impl Stop {
     #[getter]
     fn exit(&self) -> &'static str {
         self.stop.exit.name()
+    }
+
+    /// What shows that it had to be: counters and thresholds.
+    #[getter]
+    fn evidence<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.stop.evidence)
     }
 
     fn __repr__(&self) -> String {
@@ -274,6 +296,18 @@ impl Verdict {
         self.verdict.stop.clone().map(|stop| Stop { stop })
     }
 
+    /// Where the call did not run: substitutes that stand offered for its tool.
+    #[getter]
+    fn instead<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        proposals(py, &self.verdict.instead)
+    }
+
+    /// `stop`: cells of the task's needs that are missing: ((record key, field), ...).
+    #[getter]
+    fn missing<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        cells(py, &self.verdict.missing)
+    }
+
     /// The call's fingerprint: 64 hex digits.
     #[getter]
     fn fingerprint(&self) -> String {
@@ -321,17 +355,13 @@ impl Assessment {
     /// Wanted fields that are missing: ((record key, field), ...).
     #[getter]
     fn gaps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let gaps = self.assessment.gaps.iter().map(|(key, field)| {
-            let key = match key.as_list() {
-                Some(parts) => {
-                    let parts = parts.iter().map(|part| to_python(py, part)).collect::<PyResult<Vec<_>>>()?;
-                    PyTuple::new(py, parts)?.into_any()
-                }
-                None => to_python(py, key)?,
-            };
-            Ok((key, field))
-        });
-        PyTuple::new(py, gaps.collect::<PyResult<Vec<_>>>()?)
+        cells(py, &self.assessment.gaps)
+    }
+
+    /// Missing cells of the task's needs that it filled, 0 until the round has closed.
+    #[getter]
+    fn cells(&self) -> u32 {
+        self.assessment.cells
     }
 
     /// Items that were new to the task, 0 until the round has closed.
@@ -346,14 +376,46 @@ impl Assessment {
         notes(py, &self.assessment.notes)
     }
 
-    /// What should happen next: `continue`, `retry` or `exit`.
+    /// What should happen next: `continue`, `retry`, `substitute` or `exit`.
     #[getter]
     fn next(&self) -> &'static str {
-        match self.assessment.next {
-            Next::Continue => "continue",
-            Next::Retry(_) => "retry",
-            Next::Exit => "exit",
-        }
+        self.assessment.next.name()
+    }
+
+    /// Calls that are proposed instead: of all calls of the round, once it has closed with this observation.
+    #[getter]
+    fn substitutes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        proposals(py, &self.assessment.offers)
+    }
+
+    /// Capabilities that are done without, likewise.
+    #[getter]
+    fn skipped<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        skipped(py, &self.assessment.skipped)
+    }
+
+    /// The call failed, and this is what the same call returned before; None where nothing stands in.
+    #[getter]
+    fn result<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.assessment.cached.as_ref().map(|(result, _)| to_python(py, result)).transpose()
+    }
+
+    /// How old that is, in seconds.
+    #[getter]
+    fn result_age(&self) -> Option<f64> {
+        self.assessment.cached.as_ref().map(|(_, age)| *age)
+    }
+
+    /// Whether an earlier result stands in for a call that failed.
+    #[getter(from_cache)]
+    fn is_from_cache(&self) -> bool {
+        self.assessment.cached.is_some()
+    }
+
+    /// The outcome in one form: `{success, code, retryable, data, message}`.
+    #[getter]
+    fn envelope<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.assessment.envelope.to_value())
     }
 
     /// `retry`: seconds to wait first, without jitter.
@@ -361,7 +423,7 @@ impl Assessment {
     fn retry_after(&self) -> Option<f64> {
         match self.assessment.next {
             Next::Retry(seconds) => Some(seconds),
-            Next::Continue | Next::Exit => None,
+            Next::Continue | Next::Substitute | Next::Exit => None,
         }
     }
 

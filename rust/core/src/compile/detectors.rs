@@ -4,7 +4,7 @@ use std::sync::Arc;
 use callgate_value::{Map, Text, Value};
 use rustc_hash::FxHashMap;
 
-use super::{at, Faults, Place};
+use super::{at, needs, Faults, Place};
 use crate::model::detectors::{self as written, ToolDetectors};
 use crate::model::numbers::Share;
 use crate::model::policy::PolicySpec;
@@ -25,6 +25,8 @@ pub(crate) struct Thresholds {
     special: Vec<(String, Value)>,
     pub(crate) general: Arc<Detectors>,
     pub(crate) window: usize,
+    /// Whether the policy says what its tasks have to find out.
+    needs: bool,
 }
 
 impl Thresholds {
@@ -36,18 +38,25 @@ impl Thresholds {
         let special = block.and_then(|block| block.get("for")).and_then(Value::as_map);
         let special = special.map(entries).unwrap_or_default();
         let special = special.into_iter().map(|(name, value)| (name.to_lossy().into_owned(), value)).collect();
-        let general = compiled(&base).unwrap_or_default();
+        let needs = needs::are_declared(spec);
+        let general = compiled(&base, needs).unwrap_or_default();
+        let towards = spec.detectors.as_ref().and_then(|it| it.no_gain.as_ref()).and_then(|it| it.towards);
+        if towards == Some(written::Towards::Needs) && !needs {
+            let place = at(&["spec", "detectors", "no_gain", "towards"]);
+            let fault = Fault::value(
+                codes::CONTRADICTING_KEYS,
+                place,
+                "`towards: needs` needs `needs`: what the task has to find out",
+            );
+            faults.add(Place::Policy, fault.hint("declare `needs`, or leave `towards` out"));
+        }
         let window = spec.detectors.as_ref().and_then(|it| it.window).map_or(WINDOW, |window| window.get());
-        let too_long = spec.detectors.as_ref().and_then(|it| it.no_gain.as_ref()).and_then(|it| it.towards);
         let effect = spec.detectors.as_ref().and_then(|it| it.repeated_effect.as_ref());
         if effect.is_some_and(|effect| effect.cool_down.is_some()) {
             let pointer = at(&["spec", "detectors", "repeated_effect", "cool_down"]);
             faults.not_yet(Place::Policy, &pointer, "a `cool_down` of effects that have taken place");
         }
-        if too_long == Some(written::Towards::Needs) {
-            faults.not_yet(Place::Policy, &at(&["spec", "detectors", "no_gain", "towards"]), "`towards: needs`");
-        }
-        Self { base, special, general: Arc::new(general), window: usize::try_from(window).unwrap_or(usize::MAX) }
+        Self { base, special, general: Arc::new(general), window: usize::try_from(window).unwrap_or(usize::MAX), needs }
     }
 
     /// The thresholds for a tool: its own over those of its groups, in their order, over the policy's.
@@ -60,7 +69,7 @@ impl Thresholds {
                 merged = Some(overlay(under, over));
             }
         }
-        match merged.and_then(|merged| compiled(&merged)) {
+        match merged.and_then(|merged| compiled(&merged, self.needs)) {
             Some(own) => Arc::new(own),
             None => Arc::clone(&self.general),
         }
@@ -101,10 +110,10 @@ fn overlay(mut under: Vec<(Text, Value)>, over: &Value) -> Vec<(Text, Value)> {
     under
 }
 
-fn compiled(entries: &[(Text, Value)]) -> Option<Detectors> {
+fn compiled(entries: &[(Text, Value)], needs: bool) -> Option<Detectors> {
     let map = Map::new(entries.to_vec()).ok()?;
     let mut reader = Reader::default();
-    ToolDetectors::read(&Value::Map(map), &mut reader).map(|written| thresholds(&written))
+    ToolDetectors::read(&Value::Map(map), &mut reader).map(|written| thresholds(&written, needs))
 }
 
 fn rungs(written: written::Rungs) -> Rungs {
@@ -121,7 +130,7 @@ fn share(value: Option<Share>, default: f64) -> f64 {
     value.map_or(default, |share| share.0)
 }
 
-fn thresholds(written: &ToolDetectors) -> Detectors {
+fn thresholds(written: &ToolDetectors, needs: bool) -> Detectors {
     macro_rules! plain {
         ($field:ident) => {
             written.$field.as_ref().map(|it| rungs(it.rungs()))
@@ -154,7 +163,8 @@ fn thresholds(written: &ToolDetectors) -> Detectors {
         no_gain: written.no_gain.as_ref().map(|it| {
             let rungs = rungs(it.rungs());
             // its exit looks at the whole task
-            NoGain { rungs: Rungs { exit_after: None, ..rungs }, exit_after: rungs.exit_after }
+            let towards_needs = it.towards.map_or(needs, |towards| towards == written::Towards::Needs) && needs;
+            NoGain { rungs: Rungs { exit_after: None, ..rungs }, exit_after: rungs.exit_after, towards_needs }
         }),
         empty_streak: plain!(empty_streak),
         state_oscillation: plain!(state_oscillation),

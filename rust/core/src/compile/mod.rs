@@ -15,6 +15,9 @@ mod budgets;
 mod detectors;
 mod exception;
 mod extends;
+mod fallback;
+mod graph;
+mod needs;
 mod parameters;
 pub(crate) mod scopes;
 mod spec;
@@ -69,6 +72,11 @@ impl Faults {
         const HINTED: usize = 100;
         let fault = if self.found.len() < HINTED { fault.hint(near_name(name, known)) } else { fault };
         self.add(Place::Policy, fault.warning());
+    }
+
+    /// Whether the same was said of the same place already.
+    pub(crate) fn has(&self, fault: &Fault) -> bool {
+        self.found.iter().any(|it| it.fault.code == fault.code && it.fault.pointer == fault.pointer)
     }
 
     fn has_errors(&self) -> bool {

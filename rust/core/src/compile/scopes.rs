@@ -18,6 +18,8 @@ pub(crate) enum Stand {
     Verification,
     /// On an edge of `fallback`: what came of the call that did not deliver, and how its provider is.
     Edge,
+    /// The same between providers of a model.
+    Provider,
     /// In an invariant: a call with the verdict on it.
     Verdict,
 }
@@ -51,8 +53,11 @@ pub(crate) struct Variable {
 /// The names of one place.
 pub(crate) fn env(stand: Stand, arguments: Type, given: &Given, variables: &[Variable]) -> Env {
     let mut env = Env::new();
-    env.variable("args", arguments);
-    env.variable("hints", Type::Dyn);
+    // a provider is asked no call of a tool
+    if stand != Stand::Provider {
+        env.variable("args", arguments);
+        env.variable("hints", Type::Dyn);
+    }
     env.variable("params", given.params.clone());
     env.variable("constants", given.constants.clone());
     if stand.has_outcome() {
@@ -66,7 +71,7 @@ pub(crate) fn env(stand: Stand, arguments: Type, given: &Given, variables: &[Var
                 .required("message", Type::String)
                 .into(),
         );
-    } else {
+    } else if stand != Stand::Provider {
         env.later("result", "observe");
         env.later("error", "observe");
     }
@@ -75,7 +80,7 @@ pub(crate) fn env(stand: Stand, arguments: Type, given: &Given, variables: &[Var
         env.variable("gaps", Type::list(Type::String));
         env.variable("gain", Type::Int);
         env.variable("records", Type::list(Type::Dyn));
-    } else {
+    } else if stand != Stand::Provider {
         for name in ["grade", "gaps", "gain", "records"] {
             env.later(name, "observe");
         }
@@ -85,6 +90,11 @@ pub(crate) fn env(stand: Stand, arguments: Type, given: &Given, variables: &[Var
         // nothing that differs from one attempt to the next: a key that does is no key
         Stand::Effect | Stand::Verification => task_names(&mut env),
         Stand::Admit | Stand::Observe => policy_names(&mut env, variables),
+        Stand::Provider => {
+            task_names(&mut env);
+            env.variable("now", Type::Double);
+            env.variable("provider.breaker", words(&["closed", "half_open", "open"]));
+        }
         Stand::Edge => {
             policy_names(&mut env, variables);
             env.variable("provider.breaker", words(&["closed", "half_open", "open"]));

@@ -6,10 +6,11 @@ use callgate_value::{Map, Value};
 
 use super::detectors::Thresholds;
 use super::scopes::{self, Given, Stand, Variable};
-use super::{at, budgets, parameters, shared, text_results, types, ArgumentTypes, Faults, Place, Tools};
+use super::{
+    at, budgets, fallback, needs, parameters, shared, text_results, types, ArgumentTypes, Faults, Place, Tools,
+};
 use crate::expression::Expression;
 use crate::model::cel::Cel;
-use crate::model::fallback::EdgeKind;
 use crate::model::policy::{self as written, OnError, OnStop, Permission, PolicySpec, ResetPart, RuleAction};
 use crate::model::{codes, Fault, GuardPolicy};
 use crate::policy::{Ladder, Mode, Phase, Policy, Resets, Rule, RuleEffect};
@@ -69,15 +70,12 @@ pub(crate) fn compile(
         let known: Vec<&str> = tool_names(&tools).into_iter().chain(group_names(&tools)).collect();
         thresholds.check_names(&known, faults);
     }
-    if spec.needs.as_ref().is_some_and(|needs| !needs.is_empty()) {
-        faults.not_yet(Place::Policy, &at(&["spec", "needs"]), "what a task needs");
-    }
-    if spec.fallback.is_some() {
-        faults.not_yet(Place::Policy, &at(&["spec", "fallback"]), "a fallback");
-    }
+    let needs = needs::compile(spec, &tools, faults);
     let given = given(spec);
     let (variables, variable_types) = variables(spec, &given, faults);
-    check_edges(spec, arguments, &given, &variable_types, faults);
+    let ground =
+        fallback::Ground { tools: &tools, arguments, given: &given, variables: &variable_types, needs: &needs };
+    let fallback = fallback::compile(spec, &ground, faults);
     check_invariants(document, &given, &variable_types, faults);
     let ladder = spec.ladder.as_ref();
     let count = |value: Option<crate::model::numbers::Count>| value.map(|count| count.get());
@@ -119,6 +117,8 @@ pub(crate) fn compile(
         on_user_turn: parts(resets.and_then(|it| it.user_turn.as_ref())),
         on_compaction: parts(resets.and_then(|it| it.compaction.as_ref())),
         rules: rules(spec, &tools, arguments, &given, &variable_types, faults),
+        needs,
+        fallback,
         params: parameters::values(spec, faults),
         constants: constants(spec),
         variables,
@@ -146,30 +146,6 @@ pub(crate) fn given(spec: &PolicySpec) -> Given {
     let typed = parameters.map(|(name, schema)| (name, types::of_schema(&schema.0)));
     let params = typed.fold(Object::closed(), |object, (name, ty)| object.required(name, ty)).into();
     Given { params, constants: types::of_value(&constants(spec)) }
-}
-
-/// Edges are not acted upon yet; what is wrong in them is said all the same.
-fn check_edges(
-    spec: &PolicySpec,
-    arguments: &ArgumentTypes,
-    given: &Given,
-    variables: &[Variable],
-    faults: &mut Faults,
-) {
-    let edges = spec.fallback.iter().flat_map(|fallback| fallback.edges.iter().flatten());
-    for (index, edge) in edges.enumerate() {
-        let place = at(&["spec", "fallback", "edges"]).index(index);
-        let is_tool = matches!(edge.kind, None | Some(EdgeKind::Tool));
-        let known = arguments.get(edge.from.as_str()).filter(|_| is_tool);
-        let mut env = scopes::env(Stand::Edge, known.cloned().unwrap_or(Type::Dyn), given, variables);
-        if let Some(when) = &edge.when {
-            let when = faults.expression(Place::Policy, &place.key("when"), when, &env, Some(Type::Bool));
-            env.present(&when.map(|when| when.tests().if_true).unwrap_or_default());
-        }
-        for (name, argument) in edge.arguments.iter().flat_map(|arguments| arguments.iter()) {
-            faults.expression(Place::Policy, &place.key("arguments").key(name), argument, &env, None);
-        }
-    }
 }
 
 /// Invariants change no decision; they are checked here because they read what decisions read.

@@ -38,6 +38,7 @@ impl Task {
             }
         }
         let mut decision = self.decide_now(policy, &call, (&id, false), &[]);
+        decision.again = true;
         decision.findings.retain(|finding| finding.action != Action::Ask);
         if decision.action == Action::Ask {
             decision.action = Action::Allow;
@@ -78,6 +79,7 @@ impl Task {
         for rule in &rules {
             self.incidents.denied(rule);
         }
+        self.journal.denied();
         let count = self.denied.record(&call, rules, now);
         let noted = call.tool.detectors.denied.is_some_and(|rungs| rungs.notes(count));
         let finding = Finding::refuse(Reason::Denied, Vec::new());

@@ -5,11 +5,12 @@ use super::Decision;
 use crate::bounds::{make_room, ASKED, PAST_CALLS};
 use crate::call::Call;
 use crate::detect::{Detector, Dispatch};
+use crate::journal::map;
 use crate::policy::{Mode, Policy};
 use crate::reply;
 use crate::round::{Fate, Member};
 use crate::task::{Asked, Out, Task};
-use crate::verdict::{Action, ExitDecision, Finding, IncidentKey, Stop, Verdict};
+use crate::verdict::{Action, Finding, IncidentKey, Stop, Verdict};
 use crate::Reason;
 
 impl Task {
@@ -20,7 +21,8 @@ impl Task {
         call_id: Arc<str>,
         decision: Decision,
     ) -> Verdict {
-        let Decision { findings, action, would, reuse_of, reused, retry, takes_step, mut notes, lifted } = decision;
+        let Decision { findings, action, would, reuse_of, reused, retry, takes_step, mut notes, lifted, again } =
+            decision;
         let elapsed = self.elapsed(call.session);
         if let Some(error) = &call.form_error {
             notes.push(reply::note_of_error(error, &call_id));
@@ -46,7 +48,8 @@ impl Task {
         if policy.mode == Mode::Audit {
             notes.clear();
         }
-        let stop = self.stop_of(&findings, action, &call_id);
+        let stop = self.stop_of(policy, &findings, action, &call_id);
+        self.journal.judged(&call, &call_id, (self.now, action), &findings, again);
         let fate = self.enter(policy, &call, &call_id, action, &findings, retry);
         // the ladder climbs by what holds; where nothing is enforced, by what would have happened
         let enforced = policy.mode == Mode::Enforce;
@@ -64,13 +67,15 @@ impl Task {
             notes,
             reuse_of,
             reused: reused.filter(|_| action == Action::Reuse),
+            missing: if action == Action::Stop { self.missing(policy) } else { Vec::new() },
+            instead: if action > Action::Allow { self.hops.standing(policy, &call.tool.name) } else { Vec::new() },
             stop,
             bindings: Arc::clone(&policy.bindings),
             lifted,
         }
     }
 
-    fn stop_of(&mut self, findings: &[Finding], action: Action, call_id: &str) -> Option<Stop> {
+    fn stop_of(&mut self, policy: &Policy, findings: &[Finding], action: Action, call_id: &str) -> Option<Stop> {
         if action != Action::Stop || self.stop.is_some() {
             return self.stop.clone().filter(|_| action == Action::Stop);
         }
@@ -80,7 +85,8 @@ impl Task {
             rule: finding.rule.as_deref().map(str::to_owned),
             call_id: call_id.to_owned(),
             at: self.now,
-            exit: ExitDecision::Escalate,
+            exit: self.exit_decision(policy),
+            evidence: map(finding.evidence.clone()),
         };
         self.stop = Some(stop.clone());
         Some(stop)
@@ -132,8 +138,10 @@ impl Task {
         }
         let first = self.seen.insert(call.loose);
         let round = self.sessions.get(call.session).and_then(|it| it.round.as_ref()).map_or(0, |round| round.number);
-        let out = Out { call: Arc::clone(call), round, first, retry, read_version: self.read_version, approved: false };
+        let substitute = self.hops.dispatched(policy, &self.needs, call, call_id, now);
         self.out_changing = self.out_changing.saturating_add(usize::from(!call.is_read()));
+        let (call, approved) = (Arc::clone(call), false);
+        let out = Out { call, round, first, retry, read_version: self.read_version, approved, substitute };
         self.out.insert(Arc::clone(call_id), out);
         Fate::Out
     }
@@ -197,7 +205,8 @@ impl Task {
         if !findings.iter().any(|finding| finding.reason == Reason::BadCallId) {
             round.firsts.entry(call.exact.0).or_insert_with(|| Arc::clone(call_id));
         }
-        round.join(Member { call_id: Arc::clone(call_id), fate, incidents, reused: judged == Action::Reuse });
+        let (call_id, number, reused) = (Arc::clone(call_id), call.number, judged == Action::Reuse);
+        round.join(Member { call_id, number, fate, incidents, reused });
     }
 
     /// A call that may change something was dispatched or ended.

@@ -53,6 +53,7 @@ impl Task {
         findings.extend(self.states.before(&before));
         findings.extend(self.transfers.findings(&before).into_iter().flatten());
         findings.extend(self.cycle_finding(policy, call, thresholds));
+        findings.extend(self.hops.findings(policy, &self.needs, call));
     }
 
     /// The session's cycle and the merged one where it spans agents: one finding, in the incidents of both.

@@ -54,7 +54,7 @@ impl Task {
         if !against.all(may_reuse) || self.out_changing > 0 {
             return None;
         }
-        let stored = self.stored.get(&call.exact.0)?;
+        let stored = self.stored.get(&call.exact.0).filter(|stored| !stored.failed_since)?;
         let age = self.now - stored.at;
         let unchanged = stored.at_dispatch == self.read_version && stored.at_end == self.read_version;
         (unchanged && age < call.tool.cache_ttl).then(|| (Arc::clone(&stored.result), age))

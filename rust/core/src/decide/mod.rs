@@ -30,6 +30,8 @@ struct Decision {
     takes_step: bool,
     notes: Vec<Note>,
     lifted: Vec<Lifted>,
+    /// It was asked about, and a person said yes.
+    again: bool,
 }
 
 /// What budgets are judged by: the task's, or a trial copy of them.
@@ -128,6 +130,7 @@ impl Task {
             retry,
             notes: Vec::new(),
             lifted,
+            again: false,
         };
         decision.notes = notes(policy, call, call_id, &decision);
         decision
@@ -164,6 +167,7 @@ impl Decision {
             takes_step: false,
             notes,
             lifted,
+            again: false,
         }
     }
 
@@ -182,6 +186,7 @@ impl Decision {
             takes_step: false,
             notes: Vec::new(),
             lifted: Vec::new(),
+            again: false,
         }
     }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::Call;
 use crate::gain::Gain;
+use crate::needs::Mark;
 use crate::outcome::{Judged, Outcome};
 use crate::policy::{Cycle, Detectors, Resets};
 use crate::verdict::{Evidence, Finding};
@@ -78,13 +79,38 @@ pub(crate) struct Observation {
     pub(crate) first: bool,
     /// Whether it belongs to the detectors, and not to a retry policy.
     pub(crate) fed: bool,
+    /// The same call will be tried again by itself.
+    pub(crate) retrying: bool,
+    /// It failed, and was answered with an earlier result.
+    pub(crate) from_cache: bool,
+    /// The cells of the task's needs that it speaks of.
+    pub(crate) marks: Vec<Mark>,
     /// Set when it is fed.
     pub(crate) gain: Gain,
+    /// Likewise: missing cells that it is the first to fill.
+    pub(crate) cells: u32,
+    /// Whether its tool can fill cells.
+    pub(crate) feeds_needs: bool,
 }
 
 impl Observation {
     pub(crate) fn succeeded(&self) -> bool {
         !self.judged.failed
+    }
+
+    /// Whether it brought what the tool's calls are held against: something new to the task, or a missing cell filled
+    /// where its tool can do that.
+    pub(crate) fn brought_something(&self) -> bool {
+        if self.feeds_needs && self.counts_cells() {
+            self.cells > 0
+        } else {
+            self.gain.count > 0
+        }
+    }
+
+    /// Whether `no_gain` looks at the task's needs.
+    pub(crate) fn counts_cells(&self) -> bool {
+        self.call.tool.detectors.no_gain.is_some_and(|no_gain| no_gain.towards_needs)
     }
 
     /// A successful read with a known result.

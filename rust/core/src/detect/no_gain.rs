@@ -53,7 +53,7 @@ impl Detector for NoGain {
         if !seen.is_known_read() {
             return;
         }
-        if seen.gain.count > 0 {
+        if seen.brought_something() {
             self.streaks.remove(&place(&seen.call));
             return;
         }

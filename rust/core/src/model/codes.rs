@@ -132,6 +132,21 @@ codes! {
     /// A value that a parameter's schema does not take.
     BAD_PARAMETER = "CG441" "bad-parameter";
 
+    /// A need that no tool can fill.
+    UNFILLABLE_NEED = "CG430" "unfillable-need";
+    /// Fallback edges that go round.
+    FALLBACK_CYCLE = "CG431" "fallback-cycle";
+    /// A fallback edge that is never offered.
+    UNREACHABLE_EDGE = "CG432" "unreachable-edge";
+    /// More hops than there are edges.
+    UNUSABLE_HOPS = "CG433" "unusable-hops";
+    /// A substitute that may do more than what it stands in for.
+    STRONGER_SUBSTITUTE = "CG434" "stronger-substitute";
+    /// A substitute for which a guard of the original does not hold.
+    WEAKER_SUBSTITUTE = "CG435" "weaker-substitute";
+    /// An end that claims more than was found.
+    CLAIMED_FINISH = "CG436" "claimed-finish";
+
     /// A key or expression that the language has and this release does not act upon yet.
     NOT_YET = "CG901" "not-yet";
 }

@@ -20,17 +20,17 @@ model! {
     pub struct Need {
         /// A stable name.
         pub id: Name,
-        /// The tools whose records count.
+        /// The tools whose records count. Left out: every tool that declares `result.records`.
         pub from: Option<Vec<Name>>,
-        /// How many records are needed.
-        pub min_records: Option<Count<1>>,
-        /// The fields that identify a record.
+        /// How many records are needed. Default: one.
+        pub min_records: Option<Count<1, 1_000>>,
+        /// The fields that identify a record. Left out, there is one record, and everything belongs to it.
         pub key: Option<Vec<Name>>,
-        /// Which value a cell keeps when several calls fill it.
+        /// Which value a cell keeps when several calls fill it, in the order in which they were asked for. Default: `first`.
         pub resolve: Option<Resolve>,
         /// The fields that each record should carry.
         pub fields: Option<Vec<Name>>,
-        /// Those of them without which the record is worth nothing.
+        /// Those of them without which the record is worth nothing. Left out: all of them.
         pub essential: Option<Vec<Name>>,
     }
 }
@@ -93,9 +93,9 @@ model! {
     /// How a run ends that does not find all it needs.
     #[derive(Default)]
     pub struct FallbackEnd {
-        /// Essential fields are there, others are missing.
+        /// Essential fields are there, others are missing. Default: `finish_with_gaps`.
         pub partial: Option<ExitAction>,
-        /// Less than that.
+        /// Less than that. Default: `escalate`.
         pub insufficient: Option<ExitAction>,
         /// The queue in which a person finds it.
         pub queue: Option<Name>,
@@ -106,9 +106,9 @@ model! {
     /// What to do when a tool does not deliver.
     #[derive(Default)]
     pub struct Fallback {
-        /// Which ways out are tried, in this order.
+        /// Which ways out are tried, in this order. Default: all, as they are listed here.
         pub order: Option<Vec<FallbackStep>>,
-        /// How many hops a need may take.
+        /// How many hops a need may take. Default: 2.
         pub max_hops: Option<Count>,
         /// Whether tools without an edge that feed an open need are refused.
         pub closed: Option<bool>,

@@ -2,19 +2,19 @@
 use std::sync::Arc;
 
 use crate::bounds::{make_room, CALLS, STORED};
-use crate::call::Call;
 use crate::outcome::{Judged, Outcome};
-use crate::policy::ErrorClass;
+use crate::policy::{ErrorClass, FallbackStep, Policy};
 use crate::task::{Attempts, Out, Stored, Task};
 
 impl Task {
     /// Everything that is brought up to date at once. Answers with the retries that the call has used.
-    pub(super) fn account(&mut self, call: &Call, judged: &Judged, outcome: &Outcome, out: &Out, now: f64) -> u64 {
+    pub(super) fn account(&mut self, policy: &Policy, judged: &Judged, outcome: &Outcome, out: &Out, now: f64) -> u64 {
+        let call = &*out.call;
         self.effects.ended(call, judged.failed, judged.class, out.approved);
         if judged.class == Some(ErrorClass::Denied) {
             self.denied.record(call, Vec::new(), now);
         }
-        self.store(call, judged, outcome, out, now);
+        self.store(policy, judged, outcome, out, now);
         let Some(session) = self.sessions.get_mut(call.session) else { return 0 };
         if let Some(tokens) = outcome.tokens {
             self.pool.take_usage(&mut session.share, tokens, 0.0);
@@ -32,13 +32,20 @@ impl Task {
     }
 
     /// Keeps a read's result for reuse.
-    fn store(&mut self, call: &Call, judged: &Judged, outcome: &Outcome, out: &Out, now: f64) {
+    fn store(&mut self, policy: &Policy, judged: &Judged, outcome: &Outcome, out: &Out, now: f64) {
+        let call = &*out.call;
         if !call.is_read() {
             return;
         }
         let result = outcome.result.as_ref().filter(|_| !judged.failed && judged.result.is_some());
         let Some(result) = result else {
-            self.stored.remove(&call.exact.0);
+            // a failure may still be answered with it, where the policy says so
+            match self.stored.get_mut(&call.exact.0) {
+                Some(stored) if judged.failed && policy.fallback.order.contains(&FallbackStep::Cache) => {
+                    stored.failed_since = true;
+                }
+                _ => drop(self.stored.remove(&call.exact.0)),
+            }
             return;
         };
         if self.stored.len() >= STORED && !self.stored.contains_key(&call.exact.0) {
@@ -47,8 +54,14 @@ impl Task {
                 self.stored.remove(&oldest);
             }
         }
-        let stored =
-            Stored { result: Arc::clone(result), at_dispatch: out.read_version, at_end: self.read_version, at: now };
+        let stored = Stored {
+            result: Arc::clone(result),
+            at_dispatch: out.read_version,
+            at_end: self.read_version,
+            at: now,
+            epoch: self.repeat_epoch,
+            failed_since: false,
+        };
         self.stored.insert(call.exact.0, stored);
     }
 }

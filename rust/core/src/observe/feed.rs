@@ -4,7 +4,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::rules::error_evidence;
-use super::{Closed, Fed};
+use super::{Closed, Fed, Gained};
 use crate::detect::cycle::CycleStream;
 use crate::detect::{diversity, Detector, Observation, Remarks, Under};
 use crate::policy::{Detectors, ErrorClass, Policy};
@@ -28,9 +28,15 @@ impl Task {
         let counts = !is_double(&seen, earlier) && seen.judged.class != Some(ErrorClass::Transient);
         let feeds = counts && !is_format && seen.fed;
         let is_known = seen.succeeded() && seen.judged.result.is_some() && seen.judged.expression_error.is_none();
+        let cells = self.needs.credit(&seen.marks);
         if feeds && is_known && seen.call.tool.waiting.is_none() {
             seen.gain = self.known.learn(&seen.judged.offer, seen.call.asked.as_ref());
-            closed.gains.push((Arc::clone(&seen.call_id), seen.gain));
+            seen.cells = cells;
+            closed.gains.push(Gained { number: seen.call.number, gain: seen.gain, cells });
+            self.journal.gained(&seen.call, seen.gain.count, cells);
+            if seen.gain.count > 0 {
+                self.hops.gained();
+            }
         }
         let (said, failed) = self.ask_observe_rules(policy, &seen, closed);
         if let Some(error) = failed {
@@ -47,6 +53,11 @@ impl Task {
         closed.remarks.notes.extend(said.notes);
         closed.remarks.lifted.extend(said.lifted);
         closed.remarks.exit = closed.remarks.exit.take().or(said.exit);
+        if closed.remarks.exit.is_none() && !policy.fallback.order.is_empty() {
+            let (mut offers, skipped) = self.find_ways(policy, &seen, &mut closed.remarks);
+            closed.offers.append(&mut offers);
+            closed.skipped.extend(skipped);
+        }
     }
 
     fn feed_detectors(&mut self, seen: &Observation, is_format: bool, closed: &mut Closed) {
@@ -148,7 +159,8 @@ impl Task {
         if self.stop.is_some() {
             return;
         }
-        if wrote || seen.gain.count > 0 {
+        let brought = if seen.counts_cells() { seen.cells > 0 } else { seen.gain.count > 0 };
+        if wrote || brought {
             self.no_gain.clear();
         } else if !seen.succeeded() || seen.judged.result.is_some() {
             self.no_gain.add(seen, remarks);

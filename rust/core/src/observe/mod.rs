@@ -4,12 +4,15 @@ mod feed;
 mod novelty;
 mod rules;
 mod settle;
+mod sufficiency;
 mod write;
 
 use std::sync::Arc;
 
 use crate::call::Call;
 use crate::detect::{Detector, Observation, Remarks};
+use crate::envelope::Envelope;
+use crate::fallback::{Offer, Skipped};
 use crate::gain::Gain;
 use crate::outcome::{judge, Judged, Outcome};
 use crate::policy::{ErrorClass, Mode, Policy};
@@ -18,16 +21,28 @@ use crate::round::Fate;
 use crate::task::Task;
 use crate::verdict::{Assessment, Grade, Next, Stop};
 
+pub(crate) use rules::error_evidence;
+
 /// An outcome that was fed already in its round: the tool, whether it failed, what came, and the call.
 pub(crate) type Fed = (u64, bool, u64, u64);
+
+/// What a call brought.
+struct Gained {
+    number: u64,
+    gain: Gain,
+    cells: u32,
+}
 
 /// What feeding a round came to.
 #[derive(Default)]
 pub(crate) struct Closed {
     pub(crate) remarks: Remarks,
     stop: Option<Stop>,
-    /// (call id, gain)
-    gains: Vec<(Arc<str>, Gain)>,
+    gains: Vec<Gained>,
+    /// Calls that are proposed instead of members.
+    offers: Vec<Offer>,
+    /// What is done without.
+    skipped: Vec<Skipped>,
     /// Calls that a rule proposes to try again.
     retries: Vec<Arc<str>>,
     /// Calls on whose outcome an expression failed.
@@ -49,41 +64,80 @@ impl Task {
         let now = self.clock(now);
         let Some((id, out)) = self.out.remove_entry(call_id) else { return Err(call_id.to_owned()) };
         let call = Arc::clone(&out.call);
-        let judged = judge(policy, &self.key, &call, outcome);
+        let mut judged = judge(policy, &self.key, &call, outcome);
         self.out_changing = self.out_changing.saturating_sub(usize::from(!call.is_read()));
         self.came_back(&call);
-        let retries = self.account(&call, &judged, outcome, &out, now);
+        let retries = self.account(policy, &judged, outcome, &out, now);
+        let marks = self.fill_needs(policy, &mut judged, &id, outcome, &out);
         let others = self.stirred.saturating_sub(self.stirred_by.get(&call.loose).copied().unwrap_or(0));
         let assessed = (judged.grade, judged.class, judged.gaps.clone());
         let next = next(&call, &judged, retries);
+        let retrying = matches!(next, Next::Retry(_));
+        let failed = judged.failed;
+        let helps = retrying || (call.tool.retry.is_none() && judged.class == Some(ErrorClass::Transient));
+        let mut envelope = Envelope::of(&judged, outcome, helps);
         let fed = feeds(&call, &judged, retries);
-        let gain = Gain::default();
-        let seen = Observation {
+        let mut seen = Observation {
             call: Arc::clone(&call),
             call_id: Arc::clone(&id),
             at: now,
             judged,
-            outcome: policy.observes().then(|| outcome.clone()),
+            outcome: policy.looks_at_outcomes().then(|| outcome.clone()),
             others,
             first: out.first,
             fed,
-            gain,
+            retrying,
+            from_cache: false,
+            marks,
+            gain: Gain::default(),
+            cells: 0,
+            feeds_needs: policy.feeds_needs(&call.tool),
         };
+        let cached = self.earlier_answer(policy, &seen);
+        if let Some((result, age)) = &cached {
+            seen.from_cache = true;
+            envelope = Envelope::from_cache(result, *age, &envelope);
+        }
+        self.journal.ended(&seen, outcome);
         let mut closed = self.file(policy, &out, seen);
         let mut notes: Vec<_> = std::mem::take(&mut self.remarks).into_iter().map(reply::note).collect();
         notes.extend(closed.remarks.notes.drain(..).map(reply::note));
-        let gain = closed.gains.iter().find(|(of, _)| *of == id).map_or(0, |(_, gain)| gain.count);
+        let gained = closed.gains.iter().find(|gained| gained.number == call.number);
+        let (gain, cells) = gained.map_or((0, 0), |gained| (gained.gain.count, gained.cells));
+        let (mut offers, mut skipped) = self.drain_ways();
+        offers.append(&mut closed.offers);
+        skipped.append(&mut closed.skipped);
         let (grade, class, gaps) = assessed;
-        let grade = if closed.ungraded.contains(&id) { Grade::Ungraded } else { grade };
+        let ungraded = closed.ungraded.contains(&id);
+        let grade = if ungraded { Grade::Ungraded } else { grade };
+        if ungraded && !failed {
+            envelope.code = "UNGRADED".into();
+        }
         let next = match next {
             _ if closed.stop.is_some() || self.stop.is_some() => Next::Exit,
             Next::Continue if closed.retries.contains(&id) => Next::Retry(pause(&call, retries)),
+            Next::Continue if offers.iter().any(|offer| offer.call_id == id) => Next::Substitute,
             next => next,
         };
+        envelope.retryable &= next != Next::Exit;
         if policy.mode == Mode::Audit {
             notes.clear();
         }
-        Ok(Assessment { call_id: id, grade, class, gaps, gain, notes, next, stop: closed.stop })
+        Ok(Assessment {
+            call_id: id,
+            grade,
+            class,
+            gaps,
+            gain,
+            cells,
+            notes,
+            next,
+            offers,
+            skipped,
+            cached,
+            envelope,
+            stop: closed.stop,
+        })
     }
 
     /// A call that was allowed never ran: what it reserved is given back.
@@ -96,6 +150,7 @@ impl Task {
         let call = out.call;
         self.out_changing = self.out_changing.saturating_sub(usize::from(!call.is_read()));
         self.came_back(&call);
+        self.journal.abandoned();
         if let Some(session) = self.sessions.get_mut(call.session) {
             self.pool.take_call(&mut session.share, &call.tool, out.retry, -1.0);
             if let Some(attempts) = session.attempts.get_mut(&call.loose).filter(|_| out.retry) {

@@ -69,6 +69,6 @@ impl Task {
     }
 }
 
-pub(super) fn error_evidence(error: &str) -> Evidence {
+pub(crate) fn error_evidence(error: &str) -> Evidence {
     vec![("error", callgate_value::Value::from(error))]
 }

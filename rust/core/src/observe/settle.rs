@@ -6,11 +6,13 @@ use rustc_hash::FxHashSet;
 use super::{Closed, Fed};
 use crate::call::Call;
 use crate::detect::{Observation, Remark, Under};
+use crate::fallback::{Offer, Skipped};
+use crate::journal::map;
 use crate::policy::{Mode, Policy};
 use crate::reply;
 use crate::round::{Fate, Member};
 use crate::task::{Out, Task};
-use crate::verdict::{ExitDecision, Lifted, Stop};
+use crate::verdict::{Lifted, Stop};
 
 impl Task {
     /// Puts an observation into its round, and closes the round if that was the last; or feeds it alone if it is late.
@@ -26,6 +28,7 @@ impl Task {
         }
         let member = Member {
             call_id: Arc::clone(&seen.call_id),
+            number: seen.call.number,
             fate: Fate::Observed(Box::new(seen)),
             incidents: Vec::new(),
             reused: false,
@@ -44,6 +47,8 @@ impl Task {
     pub(crate) fn close_round(&mut self, policy: &Policy, session: usize) {
         let mut closed = self.feed_round(policy, session);
         self.remarks.append(&mut closed.remarks.notes);
+        self.offers.append(&mut closed.offers);
+        self.skipped.append(&mut closed.skipped);
     }
 
     fn feed_round(&mut self, policy: &Policy, session: usize) -> Closed {
@@ -62,9 +67,7 @@ impl Task {
         let mut refused = Vec::new();
         for member in members {
             if !member.incidents.is_empty() {
-                // a call that was refused for its id shares it with another
-                let own = matches!(member.fate, Fate::Observed(_)).then_some(member.call_id);
-                refused.push((own, member.incidents, member.reused));
+                refused.push((member.number, member.incidents, member.reused));
             }
             if let Fate::Observed(seen) = member.fate {
                 closed.remarks.under = self.under(policy, &seen.call);
@@ -75,10 +78,9 @@ impl Task {
         for (exception, reason) in std::mem::take(&mut closed.remarks.lifted) {
             self.tally(&[Lifted { exception, reason }]);
         }
-        let gainful: FxHashSet<&str> = closed.gains.iter().filter(|it| it.1.count > 0).map(|it| &*it.0).collect();
-        for (own, incidents, reused) in refused {
-            let its_own = own.as_ref().is_some_and(|own| gainful.contains(&**own));
-            let elsewhere = gainful.len() > usize::from(its_own);
+        let gainful: FxHashSet<u64> = closed.gains.iter().filter(|it| it.gain.count > 0).map(|it| it.number).collect();
+        for (number, incidents, reused) in refused {
+            let elsewhere = gainful.len() > usize::from(gainful.contains(&number));
             if !elsewhere {
                 for incident in &incidents {
                     self.incidents.count(incident, reused);
@@ -115,7 +117,9 @@ impl Task {
         if policy.mode == Mode::Enforce {
             let call_id = end.call_id.to_string();
             let rule = end.rule.as_ref().map(|(id, _)| id.to_string());
-            let stop = Stop { reason: end.reason, rule, call_id, at: self.now, exit: ExitDecision::Escalate };
+            let (exit, evidence) = (self.exit_decision(policy), map(end.evidence.clone()));
+            let stop = Stop { reason: end.reason, rule, call_id, at: self.now, exit, evidence };
+            closed.offers.clear();
             self.stop = Some(stop.clone());
             closed.stop = Some(stop);
         }
@@ -124,6 +128,11 @@ impl Task {
         if !of_call.any(told) {
             closed.remarks.notes.push(end);
         }
+    }
+
+    /// Proposals that no answer has carried yet.
+    pub fn drain_ways(&mut self) -> (Vec<Offer>, Vec<Skipped>) {
+        (std::mem::take(&mut self.offers), std::mem::take(&mut self.skipped))
     }
 
     /// Remarks that no answer has carried yet; none in mode `audit`.

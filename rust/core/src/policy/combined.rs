@@ -1,7 +1,7 @@
 //! Several policies that apply to one agent, as one: what is kept once a task is shared, what each says stays its own.
 use std::sync::Arc;
 
-use super::{Budgets, Cycle, Detectors, Exception, Ladder, Mode, Policy, Resets, Tool, ToolEntry};
+use super::{Budgets, Cycle, Detectors, Exception, Fallback, Ladder, Mode, Policy, Resets, Tool, ToolEntry};
 use crate::about::About;
 use crate::detect::Lift;
 use crate::expression::Expression;
@@ -44,6 +44,7 @@ impl Policy {
             whole.final_answer &= policy.final_answer;
             whole.on_user_turn = whole.on_user_turn.both(policy.on_user_turn);
             whole.on_compaction = whole.on_compaction.both(policy.on_compaction);
+            whole.take_needs(policy);
         }
         if policies.len() > 1 {
             let others = || policies.iter().skip(1);
@@ -65,6 +66,32 @@ impl Policy {
         }
         whole.combined_of = policies;
         whole
+    }
+
+    /// Takes over what another policy needs, and its ways out; where both say how a run ends, the more careful end holds.
+    fn take_needs(&mut self, other: &Self) {
+        let mut places = Vec::with_capacity(other.needs.len());
+        for need in &other.needs {
+            let known = self.needs.iter().position(|have| have == need);
+            places.push(known.unwrap_or(self.needs.len()));
+            if known.is_none() {
+                self.needs.push(need.clone());
+            }
+        }
+        if other.fallback.order.is_empty() {
+            return;
+        }
+        if self.fallback.order.is_empty() {
+            self.fallback = Fallback { edges: Vec::new(), ..other.fallback.clone() };
+        } else {
+            self.fallback.max_hops = self.fallback.max_hops.min(other.fallback.max_hops);
+            self.fallback.closed |= other.fallback.closed;
+            self.fallback.then = self.fallback.then.more_careful(&other.fallback.then);
+        }
+        self.fallback.edges.extend(other.fallback.edges.iter().map(|edge| {
+            let needs = edge.needs.iter().filter_map(|need| places.get(*need).copied()).collect();
+            super::Edge { needs, ..edge.clone() }
+        }));
     }
 
     /// What everyone is judged by whom no binding names: everything is refused.
@@ -96,6 +123,8 @@ impl Policy {
             on_user_turn: Resets::default(),
             on_compaction: Resets::default(),
             rules: Vec::new(),
+            needs: Vec::new(),
+            fallback: Fallback::default(),
             params: callgate_value::Value::Null,
             constants: callgate_value::Value::Null,
             variables: Vec::new(),

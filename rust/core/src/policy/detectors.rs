@@ -74,6 +74,8 @@ pub struct NoGain {
     pub rungs: Rungs,
     /// For the whole task.
     pub exit_after: Option<u64>,
+    /// Whether a filled cell of the task's needs is what counts, and not whatever is new to the task.
+    pub towards_needs: bool,
 }
 
 /// `diversity`
@@ -160,7 +162,12 @@ impl Detectors {
             known_records: one.known_records.min(other.known_records),
             ..one
         };
-        let gain = |one: NoGain, other: NoGain| NoGain { exit_after: exit(one.exit_after, other.exit_after), ..one };
+        let gain = |one: NoGain, other: NoGain| NoGain {
+            exit_after: exit(one.exit_after, other.exit_after),
+            // there is one streak: where either looks at the needs, it does
+            towards_needs: one.towards_needs || other.towards_needs,
+            ..one
+        };
         Self {
             consecutive: self.consecutive.or(other.consecutive),
             exact_repeat: self.exact_repeat.or(other.exact_repeat),

@@ -4,7 +4,9 @@ mod budgets;
 mod combined;
 mod contract;
 mod detectors;
+mod fallback;
 mod identity;
+mod needs;
 mod rule;
 mod tool;
 
@@ -20,7 +22,9 @@ pub use binding::{Binding, Exception, Match};
 pub use budgets::{Budgets, Limit};
 pub use contract::{Coverage, ErrorClass, ErrorRule, ResultContract, Retry, Waiting};
 pub use detectors::{Cycle, Detectors, Diversity, ExactRepeat, NoGain, Oscillation, Rungs};
+pub use fallback::{Edge, EdgeKind, End, Fallback, FallbackStep};
 pub use identity::{Identity, Trim};
+pub use needs::Need;
 pub use rule::{Phase, Rule, RuleEffect};
 pub use tool::{Effect, Tool, ToolEntry};
 
@@ -114,6 +118,10 @@ pub struct Policy {
     pub on_compaction: Resets,
     /// The author's rules, in order.
     pub rules: Vec<Rule>,
+    /// What the task has to find out.
+    pub needs: Vec<Need>,
+    /// What to do when a tool does not deliver.
+    pub fallback: Fallback,
     /// `params`, `constants` and `variables` for expressions.
     pub params: Value,
     /// `constants`
@@ -135,10 +143,11 @@ impl Mode {
 }
 
 impl Policy {
-    /// Whether a rule looks at outcomes.
+    /// Whether a rule, or an edge of the fallback, looks at outcomes.
     #[must_use]
-    pub fn observes(&self) -> bool {
-        self.each().any(|policy| policy.rules.iter().any(|rule| rule.phase == Phase::Observe))
+    pub fn looks_at_outcomes(&self) -> bool {
+        let looks = |policy: &Self| policy.rules.iter().any(|rule| rule.phase == Phase::Observe);
+        !self.fallback.edges.is_empty() || self.each().any(looks)
     }
 
     /// The declared tool, if it is.

@@ -19,8 +19,11 @@ use crate::detect::repeated_effect::Effects;
 use crate::detect::state_oscillation::StateOscillation;
 use crate::detect::transfer::Transfers;
 use crate::detect::Remark;
+use crate::fallback::{Hops, Offer, Providers, Skipped};
 use crate::gain::Known;
 use crate::incident::Incidents;
+use crate::journal::Journal;
+use crate::needs::Needs;
 use crate::policy::Policy;
 use crate::round::Round;
 use crate::verdict::{Lifted, RuleKey, Stop};
@@ -35,6 +38,10 @@ pub(crate) struct Stored {
     pub(crate) at_dispatch: u64,
     pub(crate) at_end: u64,
     pub(crate) at: f64,
+    /// Writes that had landed by then.
+    pub(crate) epoch: u64,
+    /// The same call has failed since: no answer to a repeat, but one for want of a better one.
+    pub(crate) failed_since: bool,
 }
 
 /// A call that is out.
@@ -46,6 +53,8 @@ pub(crate) struct Out {
     pub(crate) retry: bool,
     pub(crate) read_version: u64,
     pub(crate) approved: bool,
+    /// Its tool stands in for another one.
+    pub(crate) substitute: bool,
 }
 
 /// A call that a person is asked about.
@@ -98,6 +107,10 @@ pub struct Task {
     pub(crate) stop: Option<Stop>,
     /// What exceptions lifted so far: exception → reason → how often.
     pub(crate) lifted: BTreeMap<String, BTreeMap<String, u64>>,
+    pub(crate) needs: Needs,
+    pub(crate) hops: Hops,
+    pub(crate) providers: Providers,
+    pub(crate) journal: Journal,
     #[serde(skip)]
     pub(crate) out: FxHashMap<Arc<str>, Out>,
     #[serde(skip)]
@@ -118,6 +131,11 @@ pub struct Task {
     /// Remarks of rounds that closed between two answers.
     #[serde(skip)]
     pub(crate) remarks: Vec<Remark>,
+    /// Proposals of such rounds.
+    #[serde(skip)]
+    pub(crate) offers: Vec<Offer>,
+    #[serde(skip)]
+    pub(crate) skipped: Vec<Skipped>,
 }
 
 impl Task {
@@ -152,6 +170,10 @@ impl Task {
             incidents: Incidents::default(),
             stop: None,
             lifted: BTreeMap::new(),
+            needs: Needs::default(),
+            hops: Hops::default(),
+            providers: Providers::default(),
+            journal: Journal::default(),
             out: FxHashMap::default(),
             asked: FxHashMap::default(),
             stored: FxHashMap::default(),
@@ -160,6 +182,8 @@ impl Task {
             waited: 0,
             out_changing: 0,
             remarks: Vec::new(),
+            offers: Vec::new(),
+            skipped: Vec::new(),
         }
     }
 

@@ -1,10 +1,13 @@
 //! What a policy's rules, needs and blocks say that cannot be meant.
 use super::{budgets, detectors, locked, Stage};
 use crate::model::codes;
-use crate::model::fallback::Need;
+use crate::model::fallback::{ExitAction, Need};
 use crate::model::fault::{Fault, Pointer};
 use crate::model::policy::{Phase, PolicySpec, Rule, RuleAction};
 use crate::model::texts::Name;
+
+/// Fields of a need.
+const MOST_FIELDS: usize = 64;
 
 pub(super) fn check(spec: &PolicySpec, at: &Pointer, stage: Stage, clean: bool, faults: &mut Vec<Fault>) {
     locked::check(spec.locked.as_deref().unwrap_or_default(), &at.key("locked"), faults);
@@ -26,6 +29,17 @@ pub(super) fn check(spec: &PolicySpec, at: &Pointer, stage: Stage, clean: bool, 
     unique_ids(needs.iter().map(|need| &need.id), &at.key("needs"), "need", faults);
     for (index, need) in needs.iter().enumerate() {
         need_fields(need, &at.key("needs").index(index), faults);
+    }
+    let then = spec.fallback.as_ref().and_then(|fallback| fallback.then.as_ref());
+    for (key, action) in
+        [("partial", then.and_then(|it| it.partial)), ("insufficient", then.and_then(|it| it.insufficient))]
+    {
+        if action == Some(ExitAction::Finish) {
+            let place = at.key("fallback").key("then").key(key);
+            let message = "a run that lacks something cannot end as if it had found all";
+            let fault = Fault::value(codes::CLAIMED_FINISH, place, message);
+            faults.push(fault.hint("write `finish_with_gaps`, which says what is missing, or `escalate`"));
+        }
     }
 }
 
@@ -72,7 +86,21 @@ fn rule_is_whole(rule: &Rule, at: &Pointer, faults: &mut Vec<Fault>) {
 }
 
 fn need_fields(need: &Need, at: &Pointer, faults: &mut Vec<Fault>) {
-    let Some(fields) = &need.fields else { return };
+    let Some(fields) = need.fields.as_ref().filter(|fields| !fields.is_empty()) else {
+        let message = format!("the need `{}` lacks the key `fields`: what each record should carry", need.id.as_str());
+        faults.push(Fault::key(codes::MISSING_KEY, at.clone(), message));
+        return;
+    };
+    if fields.len() > MOST_FIELDS {
+        let message = format!("{} fields are more than the {MOST_FIELDS} that a need can have", fields.len());
+        faults.push(Fault::value(codes::OUT_OF_RANGE, at.key("fields"), message));
+    }
+    let many = need.min_records.is_some_and(|records| records.get() > 1);
+    if many && need.key.as_ref().is_none_or(Vec::is_empty) {
+        let message = "`min_records` above 1 needs `key`: by what records are told apart";
+        let fault = Fault::value(codes::CONTRADICTING_KEYS, at.key("min_records"), message);
+        faults.push(fault.hint("add `key`, as in key: [supplier]"));
+    }
     for (list, names) in [("key", &need.key), ("essential", &need.essential)] {
         for (index, name) in names.iter().flatten().enumerate() {
             if !fields.contains(name) {
