@@ -28,6 +28,7 @@ VERBS: Final = {
     "tools": "search tool definitions, or find those that nobody calls any more",
     "import": "write a first manifest, from a list of tools or a trace",
     "code": "print the page of a diagnostic or a reason: what it means, an example, the way out",
+    "escalations": "what has to go to a person: list, show, claim, resolve",
     "schema": "print the JSON Schema of a kind of documents",
 }
 
@@ -115,7 +116,7 @@ def _overview() -> str:
 
     columns = shutil.get_terminal_size((100, 24)).columns
     for verb, summary in VERBS.items():
-        lines += _wrapped(summary, columns, f"  {verb:<10} ")
+        lines += _wrapped(summary, columns, f"  {verb:<11} ")
     more = "`callgate VERB --help` tells more. Exit codes: 0 fine, 1 findings, 2 usage error, 3 inconclusive."
     return "\n".join([*lines, "", *_wrapped(more, columns)])
 

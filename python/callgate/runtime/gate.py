@@ -19,6 +19,7 @@ from .task import Task
 
 if TYPE_CHECKING:
     from callgate.policy.diagnostics import Diagnostic
+    from callgate.stores.escalations import Escalations
 
 
 MOST_RESUMED: Final = 65_536
@@ -32,13 +33,19 @@ class Gate:
     """
 
     def __init__(
-        self, policy: CompiledPolicy, *, warnings: tuple[Diagnostic, ...] = (), clock: Clock | None = None
+        self,
+        policy: CompiledPolicy,
+        *,
+        warnings: tuple[Diagnostic, ...] = (),
+        clock: Clock | None = None,
+        escalations: Escalations | None = None,
     ) -> None:
         if not isinstance(policy, CompiledPolicy):
             raise TypeError(f"`Gate` takes a compiled policy: `Gate.load({policy!r})` loads one from a path or a pack")
         self.policy = policy
         self.warnings = warnings
         self.clock: Clock = clock or SystemClock()
+        self.escalations = escalations
         self._resumed: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -49,6 +56,7 @@ class Gate:
         *,
         policy: str | None = None,
         clock: Clock | None = None,
+        escalations: str | os.PathLike[str] | None = None,
     ) -> Gate:
         """Load, check and compile a policy.
 
@@ -57,6 +65,7 @@ class Gate:
                 are among them, each applies to whom it names.
             policy: which policy, where there are several; by itself, whatever bindings say.
             clock: where the time comes from; the machine's clocks by default.
+            escalations: the file in which tasks that have to go to a person are queued; made where it is not there.
 
         Returns:
             The gate.
@@ -64,6 +73,7 @@ class Gate:
         Raises:
             PolicyError: something is wrong with the documents; all of it is in `diagnostics`.
             TypeError: `source` is neither a text nor a path, or `policy` is no text.
+            StoreError: the file for escalations cannot be used.
 
         Example:
             >>> Gate.load("default").policy.name
@@ -74,7 +84,8 @@ class Gate:
         compiled, diagnostics = _compile(source, argument_types.optional_text(policy, "policy"))
         if compiled is None:
             raise PolicyError(diagnostics)
-        return cls(compiled, warnings=tuple(diagnostics), clock=clock)
+        queue = None if escalations is None else _queue(escalations)
+        return cls(compiled, warnings=tuple(diagnostics), clock=clock, escalations=queue)
 
     def task(
         self,
@@ -157,6 +168,12 @@ class Gate:
 
     def __repr__(self) -> str:
         return f"Gate({self.policy.name!r}, digest={self.policy.digest[:12]!r})"
+
+
+def _queue(path: str | os.PathLike[str]) -> Escalations:
+    from callgate.stores.escalations import Escalations
+
+    return Escalations(path)
 
 
 def _compile(source: str | os.PathLike[str], policy: str | None) -> tuple[CompiledPolicy | None, list[Diagnostic]]:

@@ -14,6 +14,7 @@ from .errors import SpawnError, reported
 
 if TYPE_CHECKING:
     from callgate._core import Assessment, CompiledPolicy, ModelAdvice, Note, Proposal, Skipped, Stop, Verdict
+    from callgate.stores.escalations import Escalation
 
     from .gate import Gate
 
@@ -52,6 +53,7 @@ class Task:
         self._state = state
         self._started = started
         self.agent = agent
+        self._escalation: dict[str, str] | None = None
 
     @property
     def id(self) -> str:
@@ -105,7 +107,7 @@ class Task:
             >>> task.observe("c1", result={"hits": ["6204"]}).grade
             'sufficient'
         """
-        return self._state.admit(
+        verdict = self._state.admit(
             self.agent,
             argument_types.text(tool, "tool"),
             arguments,
@@ -113,6 +115,9 @@ class Task:
             argument_types.mapping(hints, "hints"),
             self._now(now),
         )
+        if verdict.action == "stop":
+            self._hand_over()
+        return verdict
 
     def admit_all(self, calls: Iterable[Mapping[str, Any]], *, now: float | None = None) -> list[Verdict]:
         """Judge the calls of one model turn together, before any of them starts.
@@ -127,7 +132,10 @@ class Task:
         Raises:
             TypeError: this is no list of calls, or a call has no `tool` or no `arguments`; nothing is judged then.
         """
-        return self._state.admit_all(self.agent, argument_types.calls(calls), self._now(now))
+        verdicts = self._state.admit_all(self.agent, argument_types.calls(calls), self._now(now))
+        if any(verdict.action == "stop" for verdict in verdicts):
+            self._hand_over()
+        return verdicts
 
     def observe(
         self,
@@ -174,7 +182,7 @@ class Task:
             )
         if error is not None:
             told = reported(error)
-        return self._state.observe(
+        assessment = self._state.observe(
             argument_types.text(call_id, "call_id"),
             self._now(now),
             result=result if known else None,
@@ -185,6 +193,9 @@ class Task:
             tokens=None if tokens is None else argument_types.number(tokens, "tokens"),
             cached=None if cached is None else argument_types.number(cached, "cached"),
         )
+        if assessment.next == "exit":
+            self._hand_over()
+        return assessment
 
     def abandon(self, call_id: str, *, now: float | None = None) -> None:
         """Say that an allowed call never ran: what it reserved is given back.
@@ -231,6 +242,7 @@ class Task:
             yield step
         finally:
             step.notes, step.substitutes, step.skipped = self._state.end_round(self.agent)
+            self._hand_over()
 
     def child(self, agent: str, *, now: float | None = None) -> Task:
         """Start an agent below this one, on the same budgets.
@@ -325,7 +337,72 @@ class Task:
             **self._state.report(self.agent),
             "spent": self.spent,
             "limits": dict(policy.limits),
+            "escalation": self._escalation,
         }
+
+    def summary(self, *, max_tokens: int = 500) -> str:
+        """How the task stands, for its model: for the next turn, or after the conversation was compacted.
+
+        What is known with its values, what is missing, what was refused and why, what is left of the budgets, and the
+        last calls. What does not fit is left out, the oldest calls first.
+
+        Args:
+            max_tokens: the longest that it may be, as `callgate.tokens.estimate_tokens` counts.
+
+        Raises:
+            ValueError: `max_tokens` is negative.
+
+        Example:
+            >>> from callgate import Gate
+            >>> task = Gate.load("default").task("order-4711")
+            >>> verdict = task.admit("search", {"q": "bearing"})
+            >>> assessment = task.observe(verdict.call_id, result=["6204"])
+            >>> print(task.summary(max_tokens=60))
+            Task order-4711: 1 tool calls so far.
+            Budget left:
+            - steps: 499 of 500
+            Calls, latest first:
+            - search {"q": "bearing"}: sufficient
+        """
+        from .summary import summarise
+
+        return summarise(self.report(), max_tokens)
+
+    def escalate(self) -> Escalation:
+        """Hand the task to a person, with its report, in the gate's queue. Once a task; a second time gives the same.
+
+        This happens by itself at a stop whose exit is `escalate`. Where the store could not be used then, the report
+        says so under `escalation`, and this tries again.
+
+        Raises:
+            RuntimeError: the gate has no queue: it was loaded without `escalations`.
+            StoreError: the store cannot be used.
+        """
+        queue = self._gate.escalations
+        if queue is None:
+            raise RuntimeError("the gate has no queue for escalations: load it with `escalations=`")
+        report = self.report()
+        found = queue.push(
+            f"{self.id}-{self._state.lineage[:12]}", report, task=self.id, queue=report["queue"] or "default"
+        )
+        self._escalation = {"id": found.id, "queue": found.queue}
+        return found
+
+    def _hand_over(self) -> None:
+        stop = self._state.stop
+        if (
+            self._gate.escalations is None
+            or stop is None
+            or stop.exit != "escalate"
+            or "id" in (self._escalation or {})
+        ):
+            return
+        from callgate.stores.errors import StoreError
+
+        try:
+            self.escalate()
+        except StoreError as error:  # a verdict must come back all the same
+            self._escalation = {"error": str(error)}
 
     def _now(self, now: float | None) -> float:
         return self._gate.clock.monotonic() - self._started if now is None else argument_types.number(now, "now")

@@ -128,6 +128,7 @@ fn observation(call: &Arc<Call>, id: &Arc<str>, now: f64) -> Observation {
         first: false,
         fed: true,
         retrying: false,
+        retries: 0,
         from_cache: false,
         marks: Vec::new(),
         gain,

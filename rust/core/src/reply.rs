@@ -87,6 +87,9 @@ fn happened(reason: Reason, tool: &str, evidence: &Evidence) -> String {
         ),
         Reason::SameError => format!("`{tool}` has failed in the same way {} times", count()),
         Reason::SameResult => format!("`{tool}` has returned the same result for {} different calls", count()),
+        Reason::NoGain if matches!(fact(evidence, "count"), Some(Value::Int(1))) => {
+            "the last call brought nothing new".to_owned()
+        }
         Reason::NoGain => format!("{} calls in a row brought nothing new", count()),
         Reason::EmptyStreak => format!("`{tool}` has returned nothing {} times in a row", count()),
         Reason::StateOscillation => format!("what `{tool}` changes has returned to an earlier state {} times", count()),

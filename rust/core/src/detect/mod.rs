@@ -81,6 +81,8 @@ pub(crate) struct Observation {
     pub(crate) fed: bool,
     /// The same call will be tried again by itself.
     pub(crate) retrying: bool,
+    /// Further attempts of the same call that had failed before it.
+    pub(crate) retries: u64,
     /// It failed, and was answered with an earlier result.
     pub(crate) from_cache: bool,
     /// The cells of the task's needs that it speaks of.

@@ -60,7 +60,9 @@ impl Task {
         if seen.retrying || self.stop.is_some() {
             return nothing;
         }
-        let is_down = seen.judged.class == Some(ErrorClass::Transient);
+        // a single failure of this class may be chance: as many further attempts as the tool declares, else one, come first
+        let attempts = seen.call.tool.retry.as_ref().map_or(1, |retry| retry.max);
+        let is_down = seen.judged.class == Some(ErrorClass::Transient) && seen.retries >= attempts;
         for step in &policy.fallback.order {
             match step {
                 FallbackStep::Cache if seen.from_cache => return nothing,

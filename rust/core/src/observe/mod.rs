@@ -87,6 +87,7 @@ impl Task {
             first: out.first,
             fed,
             retrying,
+            retries,
             from_cache: false,
             marks,
             gain: Gain::default(),

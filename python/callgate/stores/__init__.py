@@ -1,0 +1,1 @@
+"""What has to outlive a process: kept in a file, every operation atomic and idempotent on an id."""
