@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from callgate.cli import UsageError
+from callgate.cli.numbers import count
 from callgate.report.outcome import FORMATS, render
 from callgate.report.snippet import printable
 from callgate.stores.errors import EscalationError, StoreError
 from callgate.stores.escalations import Escalation, Escalations
 
+MOST_LISTED: Final = 100_000
 DEFAULT_STORE: Final = "callgate.db"
 NOTHING_THERE: Final = 3
 
@@ -35,7 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listed.add_argument("--queue", metavar="NAME", help="this queue only")
     listed.add_argument("--state", choices=["open", "claimed", "resolved", "all"], default="open", help="default: open")
     listed.add_argument("--format", choices=["text", "json"], default="text")
-    listed.add_argument("--limit", metavar="N", type=int, default=100, help="so many at most (default: 100)")
+    listed.add_argument(
+        "--limit", metavar="N", type=count(1, MOST_LISTED), default=100, help="so many at most (default: 100)"
+    )
     shown = verbs.add_parser("show", parents=[store], help="one escalation with its report")
     shown.add_argument("id", metavar="ID")
     shown.add_argument("--format", choices=list(FORMATS), default="text", help="how it comes out (default: text)")

@@ -101,7 +101,8 @@ fn one(index: usize, edge: &written::Edge, ground: &Ground<'_>, faults: &mut Fau
     for (key, name) in [("from", &edge.from), ("to", &edge.to)] {
         if is_tool && !ground.tools.is_empty() && !ground.tools.contains_key(name.as_str()) {
             let message = format!("`{}` is no tool of the manifests in force", name.as_str());
-            faults.add(Place::Policy, Fault::value(codes::UNDECLARED_NAME, place.key(key), message).warning());
+            let known: Vec<&str> = ground.tools.keys().map(String::as_str).collect();
+            faults.undeclared(Fault::value(codes::UNDECLARED_NAME, place.key(key), message), name.as_str(), &known);
         }
     }
     let to = shared(edge.to.as_str());

@@ -34,11 +34,12 @@ fn one(index: usize, written: &Written, tools: &Tools, faults: &mut Faults) -> O
         Some(essential) => names(Some(essential)).iter().filter_map(bit).fold(0, |mask, bit| mask | bit),
         None => all(),
     };
+    let known: Vec<&str> = tools.keys().map(String::as_str).collect();
     for (position, name) in written.from.iter().flatten().enumerate() {
         if !tools.contains_key(name.as_str()) && !tools.is_empty() {
             let message = format!("`{}` is no tool of the manifests in force", name.as_str());
             let fault = Fault::value(codes::UNDECLARED_NAME, place.key("from").index(position), message);
-            faults.add(Place::Policy, fault.warning());
+            faults.undeclared(fault, name.as_str(), &known);
         }
     }
     let declares = |entry: &crate::policy::ToolEntry| {
