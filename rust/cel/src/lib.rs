@@ -30,6 +30,7 @@
 
 mod ast;
 mod check;
+mod claim;
 mod compile;
 mod diagnostic;
 mod entries;
@@ -52,6 +53,7 @@ mod types;
 mod val;
 
 pub use check::Reference;
+pub use claim::{Claim, Order, Place, Root, Step, Test};
 pub use diagnostic::{Code, Diagnostic, Span};
 pub use entries::{Entries, Key};
 pub use env::{Env, Tests};

@@ -3,8 +3,8 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
 
-pub use callgate_cel::Prospect;
 use callgate_cel::{Activation, Env, ErrorKind, EvalError, Fuel, Limits, Program, Span, Tests, Type, Val};
+pub use callgate_cel::{Claim, Prospect};
 use callgate_value::Value;
 
 /// A checked and compiled expression.
@@ -152,6 +152,24 @@ impl Expression {
         &self.source
     }
 
+    /// What has to be so for it to be true, or false: see [`Program::claim`].
+    #[must_use]
+    pub fn claim(&self, truth: bool) -> Claim {
+        self.checked.claim(truth)
+    }
+
+    /// The literals in it.
+    #[must_use]
+    pub fn literals(&self) -> Vec<callgate_cel::Scalar> {
+        self.checked.literals()
+    }
+
+    /// The value that it reads, if it does nothing else.
+    #[must_use]
+    pub fn place(&self) -> Option<callgate_cel::Place> {
+        self.checked.place()
+    }
+
     /// What it can come to, given the types of some variables: see [`Program::prospect`].
     #[must_use]
     pub fn prospect(&self, known: &dyn Fn(&str) -> Option<Type>) -> Prospect {
@@ -171,6 +189,16 @@ impl Expression {
     #[must_use]
     pub fn tests(&self) -> Tests {
         self.checked.tests().clone()
+    }
+
+    /// The fields of `variable` that it reads, each once.
+    #[must_use]
+    pub fn fields_of(&self, variable: &str) -> Vec<&str> {
+        let of = self.checked.references().iter().filter(|reference| *reference.variable == *variable);
+        let mut fields: Vec<&str> = of.filter_map(|reference| reference.field.as_deref()).collect();
+        fields.sort_unstable();
+        fields.dedup();
+        fields
     }
 
     /// The first field of `variable` that it reads, if it reads one.
