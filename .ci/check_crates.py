@@ -11,7 +11,7 @@ from typing import Any
 # Bottom first. A crate may depend on those before it.
 ORDER = ("callgate-value", "callgate-cel", "callgate-core", "callgate-analysis", "callgate-py")
 BORDER = "callgate-py"
-PANIC_FREE = ("callgate-cel", "callgate-core")
+PANIC_FREE = ("callgate-cel", "callgate-core", "callgate-analysis")
 DENIED = ("unwrap_used", "expect_used", "panic", "indexing_slicing", "arithmetic_side_effects")
 
 

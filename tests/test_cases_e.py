@@ -184,6 +184,28 @@ print(*(task.admit("pay", {"id": 1}).reasons))
         assert done.stdout.splitlines() == ["refuse", "allow", "duplicate_effect"]
 
 
+class TestE09:
+    """What can never fire is not loaded."""
+
+    @pytest.mark.parametrize(
+        ("spec", "code", "word"),
+        [
+            ("detectors: {exact_repeats: {refuse_after: 3}}", "CG201", "did you mean `exact_repeat`"),
+            ("detectors: {same_error: {note_after: 5, refuse_after: 3}}", "CG401", "is never reached"),
+            ("detectors: {window: 12, frequency: {refuse_after: 13}}", "CG402", "the window holds 12"),
+            ("rules: [{id: r, when: args.n > 5 && args.n < 3, action: refuse}]", "CG501", "the rule `r` never fires"),
+        ],
+    )
+    def test_it_is_refused_at_load_with_why(self, tmp_path: Path, spec: str, code: str, word: str) -> None:
+        head = "apiVersion: callgate/v1\nkind: GuardPolicy\nmetadata: {name: p}\nspec:\n  extends: [default]\n  "
+        (tmp_path / "p.yaml").write_text(head + spec + "\n")
+        with pytest.raises(PolicyError) as caught:
+            Gate.load(tmp_path)
+        found = [diagnostic for diagnostic in caught.value.diagnostics if diagnostic.severity == "error"]
+        assert [diagnostic.code for diagnostic in found] == [code]
+        assert word in found[0].message + (found[0].hint or "")
+
+
 def test_a_verdict_is_no_condition_so_that_a_refusal_cannot_pass_for_a_yes() -> None:
     verdict = Gate.load("default").task("t").admit("look", {})
     with pytest.raises(TypeError, match=r"ask `verdict\.allowed`"):

@@ -314,8 +314,8 @@ def test_a_variable_that_errs_is_an_error_of_the_rule_that_reads_it(begin: Begin
 
 
 def test_a_variable_that_nothing_asks_for_is_not_computed(begin: Begin) -> None:
-    task = begin({"when": "false && variables.far > 1", "action": "note"}, variables={"far": "args.missing + 1"})
-    assert verdict(task) == ALLOWED
+    task = begin({"when": "args.x == 1 && variables.far > 1", "action": "note"}, variables={"far": "args.missing + 1"})
+    assert verdict(task, arguments={"x": 2}) == ALLOWED
 
 
 NUMBERS = {"a": list(range(400))}

@@ -10,6 +10,7 @@ import callgate._core as _core
 from callgate.cli import UsageError
 from callgate.policy.bindings import bound_policies
 from callgate.policy.check import check, concerning, unfit
+from callgate.policy.diagnostics import ordered
 from callgate.policy.exceptions import standing
 from callgate.policy.load import Loaded, beside_tests, load
 from callgate.policy.resolve import Resolved, resolve
@@ -17,6 +18,7 @@ from callgate.policy.settings import settings_here
 from callgate.report.color import wanted
 from callgate.report.findings import FORMATS, Findings, render
 from callgate.report.snippet import printable
+from callgate.testing.self_test import self_test
 
 # Nothing was there to check: the command was wrong rather than a policy.
 NOTHING_TO_CHECK = frozenset({"CG701", "CG702", "CG703"})
@@ -50,7 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
     now = moment(arguments.now)
     loaded = load(paths, beside=beside_tests(paths))
     policies = _chosen(loaded, arguments.policy) if arguments.resolved else []
-    diagnostics = concerning(loaded, check(loaded, now))
+    diagnostics = check(loaded, now)
+    if all(diagnostic.severity != "error" for diagnostic in diagnostics):
+        diagnostics = ordered([*diagnostics, *self_test(loaded)])
+    diagnostics = concerning(loaded, diagnostics)
     findings = Findings(diagnostics, loaded.sources, len(loaded.files), standing(loaded, now))
     if not arguments.resolved:
         sys.stdout.write(render(findings, arguments.format, wanted(sys.stdout)))

@@ -78,7 +78,7 @@ def check_whole(loaded: Loaded, now: float | None = None) -> list[Diagnostic]:
         if is_whole(bound.resolved, bound.binding):
             diagnostics += compile_bound(bound)[1]
     diagnostics += _about_tools(loaded, [policy.resolved for policy in policies])
-    return ordered(_levelled(diagnostics, loaded.settings.lints))
+    return ordered(levelled(diagnostics, loaded.settings.lints))
 
 
 def _about_tools(loaded: Loaded, policies: list[Resolved]) -> list[Diagnostic]:
@@ -96,7 +96,7 @@ def _about_tools(loaded: Loaded, policies: list[Resolved]) -> list[Diagnostic]:
     return found + unused_manifests(loaded, policies)
 
 
-def _levelled(diagnostics: list[Diagnostic], levels: Mapping[str, Level]) -> list[Diagnostic]:
+def levelled(diagnostics: list[Diagnostic], levels: Mapping[str, Level]) -> list[Diagnostic]:
     """What is no error, at the level that the settings give its code."""
     if not levels:
         return diagnostics

@@ -16,6 +16,10 @@ from .resolve import Resolved
 OF_REAL_TOOLS: Final = frozenset({"CG319", "CG423"})
 
 
+# Said of what a policy writes itself: what it inherits may fire under others, and is looked at where it stands.
+OF_OWN: Final = frozenset({"CG501", "CG503"})
+
+
 class Manifest(NamedTuple):
     """A manifest in force: its name, the document that it is in, and the steps to its `spec` there."""
 
@@ -41,10 +45,11 @@ def compile_policy(
         return None, ordered(resolved.diagnostics)  # what is missing below would only be found missing again
     if manifests is None:
         manifests = [(name, document, ("spec",)) for name, document in resolved.manifests.items()]
-    documents = [(name, _manifest(name, document, steps)) for name, document, steps in manifests]
+    documents = plain(manifests)
     compiled, faults = _core.compile_policy(resolved.document, documents)
     found: list[Diagnostic] = [*resolved.diagnostics]
-    found += resolved.located(fault for at, fault in faults if at < 0 and fault.pointer[:1] != ("metadata",))
+    about_it = [fault for at, fault in faults if at < 0 and fault.pointer[:1] != ("metadata",)]
+    found += resolved.located(f for f in about_it if f.code not in OF_OWN or resolved.is_own(f.pointer))
     for position, (_, document, steps) in enumerate(manifests):
         mine = [fault for at, fault in faults if at == position and fault.pointer[:1] == ("spec",)]
         if tuple(steps) != ("spec",):  # a test writes down what its tools are given and what they answer
@@ -52,6 +57,11 @@ def compile_policy(
         found += located(document.positions, [_moved(fault, steps) for fault in mine])
     errors = any(diagnostic.severity == "error" for diagnostic in found)
     return None if errors else compiled, ordered(found)
+
+
+def plain(manifests: Iterable[tuple[str, Document, tuple[str | int, ...]]]) -> list[tuple[str, dict[str, Any]]]:
+    """Manifests as the core takes them: each with its name, as a document of its own."""
+    return [(name, _manifest(name, document, steps)) for name, document, steps in manifests]
 
 
 def _manifest(name: str, document: Document, steps: Iterable[str | int]) -> dict[str, Any]:

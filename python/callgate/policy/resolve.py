@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .diagnostics import Diagnostic, Place
@@ -44,7 +45,7 @@ class Resolved:
         plain = spec.plain() if spec is not None else {}
         return plain if isinstance(plain, dict) else {}
 
-    @property
+    @cached_property
     def document(self) -> dict[str, Any]:
         """The whole resolved policy as one document."""
         found: dict[str, Any] = {"apiVersion": API_VERSION, "kind": "GuardPolicy", "metadata": self.metadata}
@@ -76,6 +77,10 @@ class Resolved:
             here = below
         return here.origin
 
+    def is_own(self, steps: Steps) -> bool:
+        """Whether the policy writes the value at some steps of `document` itself, and does not inherit it."""
+        return self._source_of(steps).document is self.layers[-1]
+
     def located(self, faults: Iterable[Fault | Found]) -> list[Diagnostic]:
         """Faults of `document` as diagnostics at the places where the values were written."""
         found: list[Diagnostic] = []
@@ -105,7 +110,7 @@ class Resolved:
 
 
 def resolve(loaded: Loaded, document: Document, at: Steps = ("spec",)) -> Resolved:
-    """Resolve a policy.
+    """Resolve a policy; once for each place, so that what many tests refer to is made once.
 
     Args:
         loaded: the documents and packs among which `extends` and `tools` are looked up.

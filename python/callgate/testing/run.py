@@ -169,6 +169,17 @@ def _run(loaded: Loaded, document: Document, faults: list[Diagnostic]) -> GuardT
     )  # fmt: skip
 
 
+def rows_of(loaded: Loaded, document: Document) -> list[Row]:
+    """The decisions of a test's run, whatever the test expects of them; none where it cannot be run."""
+    policy, _ = _policy(loaded, document)
+    if policy is None:
+        return []
+    try:
+        return _judged(policy, document, document.data["spec"])[0]
+    except (TraceError, ValueError):
+        return []
+
+
 def _policy(loaded: Loaded, document: Document) -> tuple[_core.CompiledPolicy | None, list[Diagnostic]]:
     whole = policy_of_test(loaded, document)
     if whole is None:

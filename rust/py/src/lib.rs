@@ -11,6 +11,7 @@ mod model;
 mod plain;
 mod policy;
 mod replay;
+mod self_test;
 mod task;
 mod verdict;
 mod ways;
@@ -27,6 +28,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     model::register(module)?;
     policy::register(module)?;
     replay::register(module)?;
+    self_test::register(module)?;
     task::register(module)?;
     verdict::register(module)?;
     ways::register(module)?;

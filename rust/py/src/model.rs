@@ -61,7 +61,8 @@ impl Fault {
     }
 }
 
-fn pointer<'py>(py: Python<'py>, pointer: &model::Pointer) -> PyResult<Bound<'py, PyTuple>> {
+/// The steps to a value, as a tuple.
+pub(crate) fn pointer<'py>(py: Python<'py>, pointer: &model::Pointer) -> PyResult<Bound<'py, PyTuple>> {
     let mut steps = Vec::with_capacity(pointer.0.len());
     for step in &pointer.0 {
         steps.push(match step {

@@ -208,7 +208,8 @@ impl CompiledPolicy {
 ///     manifests: the ToolManifest documents in force, each with its name.
 ///
 /// Returns:
-///     The compiled policy, or None if a fault is an error; and the faults, each with the document that it is in: -1 for
+///     The compiled policy, or None if a fault keeps it from being compiled (what is only dead, CG501, does not: whose
+///     it is, is the caller's to say); and the faults, each with the document that it is in: -1 for
 ///     the policy, else the position of the manifest.
 ///
 /// Raises:
@@ -226,7 +227,13 @@ fn compile_policy(
     for (name, document) in &manifests {
         lifted.push(ManifestDocument { name: name.clone(), document: lift_document(document)? });
     }
-    let (policy, faults) = py.detach(|| compile::compile(&document, &lifted));
+    let (policy, faults) = py.detach(|| {
+        let (policy, mut faults) = compile::compile(&document, &lifted);
+        if let Some(policy) = &policy {
+            faults.extend(callgate_analysis::dead(policy, &document, &lifted));
+        }
+        (policy, faults)
+    });
     let mut found = Vec::with_capacity(faults.len());
     for located in faults {
         let place = match located.place {

@@ -147,6 +147,13 @@ codes! {
     /// An end that claims more than was found.
     CLAIMED_FINISH = "CG436" "claimed-finish";
 
+    /// A rule or limit that is proved never to fire.
+    NEVER_FIRES = "CG501" "never-fires";
+    /// A rule, rung or budget that no generated run and no test fires.
+    NOT_SHOWN_TO_FIRE = "CG502" "not-shown-to-fire";
+    /// A rule that never decides, because an earlier one always does.
+    SHADOWED_RULE = "CG503" "shadowed-rule";
+
     /// A key or expression that the language has and this release does not act upon yet.
     NOT_YET = "CG901" "not-yet";
 }

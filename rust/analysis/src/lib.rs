@@ -1,0 +1,35 @@
+//! Searches over policies: what is proved never to fire, and generated runs that fire what can.
+//!
+//! [`dead`] proves, cheaply and without playing anything, that a rule's condition can never be true or that a limit can
+//! never be reached. [`self_test`] goes over every rule, every rung of every detector and every budget of a policy, makes up
+//! calls and results for each, and plays them through the engine itself until it fires. Both are deterministic and bounded.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
+
+mod budgets;
+mod caller;
+mod claims;
+mod clash;
+mod dead;
+mod detectors;
+mod domain;
+mod judge;
+mod rules;
+mod sample;
+mod situation;
+mod text;
+mod trial;
+mod wish;
+
+pub use dead::dead;
+pub use self_test::{self_test, Kind, Probe};
+
+mod self_test;
