@@ -74,7 +74,7 @@ error[CG501]: the rule `never` never fires: no number is above 5 and below 3, as
   |                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   = help: mend its condition, or leave the rule out
 
-1 error in 3 files
+1 error in 2 files
 """
     )
     with pytest.raises(PolicyError, match="CG501"):
@@ -96,7 +96,7 @@ warning[CG502]: no run was found in which the rule `riddle` fires
   |                                        {"^" * len(RIDDLE)}
   = help: write a `GuardTest` that shows it
 
-1 warning in 3 files
+1 warning in 2 files
 """
     )
     assert Gate.load(folder).warnings == ()

@@ -24,6 +24,7 @@ mod domain;
 mod judge;
 mod rules;
 mod sample;
+mod sequence;
 mod situation;
 mod text;
 mod trial;

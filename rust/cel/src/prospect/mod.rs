@@ -2,8 +2,12 @@
 //!
 //! Never too little: what is not worked out counts as possible. So "it always errs" and "it is never true" are proofs, and
 //! their contraries are not.
+mod ways;
+
+use ways::{either, is_open, select, type_name, Gives, Way};
+
 use crate::ast::{Arith, Compare, Fold, Id};
-use crate::check::{arithmetic, equatable, ordered, takes};
+use crate::check::{arithmetic, equatable, ordered, takes, with_article};
 use crate::compile::{FoldNode, Node, Nodes};
 use crate::eval::compare::equal;
 use crate::functions::{self, Func};
@@ -57,104 +61,10 @@ impl Program {
     }
 }
 
-/// The values that a part may have.
-#[derive(Clone, Debug)]
-enum Gives {
-    /// None: it always errs.
-    Nothing,
-    /// This one.
-    Constant(Val<'static>),
-    /// A bool, one of these.
-    Truth { yes: bool, no: bool },
-    /// Any of this type.
-    Of(Type),
-}
-
-impl Gives {
-    fn truth(&self) -> (bool, bool) {
-        match self {
-            Self::Nothing => (false, false),
-            Self::Constant(Val::Bool(value)) => (*value, !*value),
-            Self::Constant(_) => (false, false),
-            Self::Truth { yes, no } => (*yes, *no),
-            Self::Of(ty) => {
-                let able = ty.fits(&Type::Bool);
-                (able, able)
-            }
-        }
-    }
-
-    fn may_be_other(&self) -> bool {
-        match self {
-            Self::Nothing | Self::Truth { .. } | Self::Constant(Val::Bool(_)) => false,
-            Self::Constant(_) => true,
-            Self::Of(ty) => *ty.base() != Type::Bool,
-        }
-    }
-
-    /// The type of the values; any where there are none.
-    fn ty(&self) -> Type {
-        match self {
-            Self::Nothing => Type::Dyn,
-            Self::Truth { .. } => Type::Bool,
-            Self::Of(ty) => ty.clone(),
-            Self::Constant(value) => match value {
-                Val::Null => Type::Null,
-                Val::Bool(_) => Type::Bool,
-                Val::Int(_) => Type::Int,
-                Val::Uint(_) => Type::Uint,
-                Val::Double(_) => Type::Double,
-                Val::Str(_) => Type::String,
-                Val::Bytes(_) => Type::Bytes,
-                Val::Duration(_) => Type::Duration,
-                Val::Timestamp(_) => Type::Timestamp,
-                Val::Type(_) => Type::Type,
-                Val::Ip(_) => Type::Ip,
-                Val::Cidr(_) => Type::Cidr,
-                Val::List(_) => Type::list(Type::Dyn),
-                Val::Map(_) => Type::map(Type::Dyn, Type::Dyn),
-                Val::Optional(_) => Type::optional(Type::Dyn),
-                Val::Raw(_) => Type::Dyn,
-            },
-        }
-    }
-}
-
-/// What a part may come to.
-#[derive(Clone, Debug)]
-struct Way {
-    gives: Gives,
-    errs: bool,
-    blame: Option<(Span, String)>,
-}
-
-impl Way {
-    fn surely(gives: Gives) -> Self {
-        Self { gives, errs: false, blame: None }
-    }
-
-    fn perhaps(gives: Gives) -> Self {
-        Self { gives, errs: true, blame: None }
-    }
-
-    fn never(span: Span, why: String) -> Self {
-        Self { gives: Gives::Nothing, errs: true, blame: Some((span, why)) }
-    }
-
-    fn is_nothing(&self) -> bool {
-        matches!(self.gives, Gives::Nothing)
-    }
-}
-
 struct Seer<'s> {
     nodes: &'s Nodes,
     known: &'s dyn Fn(&str) -> Option<Type>,
     locals: Vec<Gives>,
-}
-
-/// A type that says nothing about whether an operation works: JSON numbers come as ints or doubles.
-fn is_open(ty: &Type) -> bool {
-    ty.is_dyn() || matches!(ty.base(), Type::Number | Type::Union(_))
 }
 
 impl Seer<'_> {
@@ -219,7 +129,7 @@ impl Seer<'_> {
                         || matches!(ty.base(), Type::List(_) | Type::Map(_) | Type::Object(_) | Type::Optional(_))
                 };
                 if !able(&ty) {
-                    return Way::never(span, format!("{} cannot be indexed", crate::check::with_article(&ty)));
+                    return Way::never(span, format!("{} cannot be indexed", with_article(&ty)));
                 }
                 Way::perhaps(Gives::Of(if *optional { Type::optional(Type::Dyn) } else { Type::Dyn }))
             }
@@ -243,7 +153,7 @@ impl Seer<'_> {
                 }
                 let ty = way.gives.ty();
                 if !is_open(&ty) && !ty.is_numeric() && *ty.base() != Type::Duration {
-                    return Way::never(span, format!("`-` needs a number, found {}", crate::check::with_article(&ty)));
+                    return Way::never(span, format!("`-` needs a number, found {}", with_article(&ty)));
                 }
                 Way::perhaps(Gives::Of(ty))
             }
@@ -271,7 +181,7 @@ impl Seer<'_> {
                 }
                 let ty = target.gives.ty();
                 if !is_open(&ty) && !matches!(ty.base(), Type::Optional(_)) {
-                    let found = crate::check::with_article(&ty);
+                    let found = with_article(&ty);
                     return Way::never(span, format!("an optional is needed here, found {found}"));
                 }
                 self.locals.push(Gives::Of(Type::Dyn));
@@ -376,7 +286,7 @@ impl Seer<'_> {
                 match arithmetic(*op, &ty, &right) {
                     Some(result) => result,
                     None => {
-                        let (a, b) = (crate::check::with_article(&ty), crate::check::with_article(&right));
+                        let (a, b) = (with_article(&ty), with_article(&right));
                         return Way::never(span, format!("`{}` does not take {a} and {b}", op.sign()));
                     }
                 }
@@ -413,13 +323,13 @@ impl Seer<'_> {
             Compare::In => {
                 let able = is_open(&b) || matches!(b.base(), Type::List(_) | Type::Map(_) | Type::Object(_));
                 if !able {
-                    let found = crate::check::with_article(&b);
+                    let found = with_article(&b);
                     return Way::never(span, format!("`in` needs a list or a map, found {found}"));
                 }
                 truth(true, true, true)
             }
             _ if !is_open(&a) && !is_open(&b) && !ordered(&a, &b) => {
-                let (a, b) = (crate::check::with_article(&a), crate::check::with_article(&b));
+                let (a, b) = (with_article(&a), with_article(&b));
                 Way::never(span, format!("`{}` does not compare {a} with {b}", op.sign()))
             }
             _ => truth(true, true, errs || is_open(&a) || is_open(&b)),
@@ -434,7 +344,7 @@ impl Seer<'_> {
         let ty = range.gives.ty();
         let able = is_open(&ty) || matches!(ty.base(), Type::List(_) | Type::Map(_) | Type::Object(_));
         if !able {
-            let found = crate::check::with_article(&ty);
+            let found = with_article(&ty);
             return Way::never(span, format!("a list or a map is needed here, found {found}"));
         }
         // an empty range asks nothing of the body, so that nothing is known of it
@@ -465,7 +375,7 @@ impl Seer<'_> {
         let opened: Vec<Type> = types.iter().map(|ty| if is_open(ty) { Type::Dyn } else { ty.clone() }).collect();
         let fitting: Vec<_> = builtin.overloads.iter().filter(|overload| takes(overload, &opened)).collect();
         let Some(first) = fitting.first() else {
-            let shown: Vec<String> = types.iter().map(crate::check::with_article).collect();
+            let shown: Vec<String> = types.iter().map(with_article).collect();
             return Way::never(span, format!("`{}` does not take {}", func.name(), shown.join(" and ")));
         };
         let same = fitting.iter().all(|overload| overload.result == first.result);
@@ -478,53 +388,6 @@ impl Seer<'_> {
         };
         Way { gives, errs: may_err, blame: None }
     }
-}
-
-/// `way.field`
-fn select(way: Way, field: &str, span: Span) -> Way {
-    if way.is_nothing() {
-        return way;
-    }
-    let ty = way.gives.ty();
-    let able = is_open(&ty) || matches!(ty.base(), Type::Map(_) | Type::Object(_) | Type::Optional(_));
-    if !able {
-        return Way::never(span, format!("{} has no field `{field}`", crate::check::with_article(&ty)));
-    }
-    let found = match ty.base() {
-        Type::Object(object) => object.get(field).map(|field| (field.ty.clone(), field.required)),
-        _ => None,
-    };
-    match found {
-        Some((ty, true)) => Way { gives: Gives::Of(ty), errs: way.errs, blame: None },
-        Some((ty, false)) => Way::perhaps(Gives::Of(ty)),
-        None => Way::perhaps(Gives::Of(Type::Dyn)),
-    }
-}
-
-fn either(one: &Gives, other: &Gives) -> Gives {
-    let bools = |gives: &Gives| !gives.may_be_other();
-    if bools(one) && bools(other) {
-        let ((a, b), (c, d)) = (one.truth(), other.truth());
-        return Gives::Truth { yes: a || c, no: b || d };
-    }
-    let (a, b) = (one.ty(), other.ty());
-    Gives::Of(if a == b { a } else { Type::Dyn })
-}
-
-/// The name that `type(x)` gives for values of this type, where all of them have one.
-fn type_name(ty: &Type) -> Option<&'static str> {
-    Some(match ty.base() {
-        Type::Null => "null_type",
-        Type::Bool => "bool",
-        Type::Int => "int",
-        Type::Uint => "uint",
-        Type::Double => "double",
-        Type::String => "string",
-        Type::Bytes => "bytes",
-        Type::List(_) => "list",
-        Type::Map(_) | Type::Object(_) => "map",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
