@@ -73,7 +73,7 @@ def test_without_a_code_all_are_listed(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize(
     ("word", "told"),
-    [("cg3o1", "did you mean `CG3"), ("exact_repeet", "did you mean `exact_repeat`?"), ("zebra", "lists all")],
+    [("cg3001", "did you mean `CG3"), ("exact_repeet", "did you mean `exact_repeat`?"), ("zebra", "lists all")],
 )
 def test_a_word_without_a_page_is_told(word: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["code", word]) == 2
