@@ -379,7 +379,10 @@ class Task:
         if self.now < streak.last + seconds(rungs["cool_down"]):
             return False
         return not any(
-            (reason, streak.key) in other.let_through and names(streak.names, other) for other in self.history.out()
+            (reason, streak.key) in other.let_through
+            and names(streak.names, other)
+            and (streak.began is None or self.history.precedes(streak.began, other))
+            for other in self.history.out()
         )
 
     def reusable(self, call: Call, actions: dict[str, str], findings: list[tuple[str, Streak]]) -> Outcome | None:
@@ -529,7 +532,7 @@ class Task:
                 self.exit(reason)
             if reached(count, rungs.get("note_after")) or exits:
                 notes.append((call.id, reason))
-        if turn.feeds == "all" and not left and self.exit_reached(turn) and (call.id, "no_gain") not in notes:
+        if turn.feeds == "all" and self.exit_reached(turn, left) and (call.id, "no_gain") not in notes:
             notes.append((call.id, "no_gain"))
         return notes
 
@@ -552,8 +555,11 @@ class Task:
         """The missing cells, as (canonical key, field)."""
         return self.needs.missing(self.history)
 
-    def exit_reached(self, turn: Turn) -> bool:
-        """Stop the task where nothing was gained for long enough; gives whether that is a note."""
+    def exit_reached(self, turn: Turn, left: bool) -> bool:
+        """Stop the task where nothing was gained for long enough; gives whether that is a note.
+
+        Where this observation has `left` already, only what ends nothing is noted.
+        """
         exit_after = (self.detectors.get("no_gain") or {}).get("exit_after")
         if (
             exit_after is None
@@ -576,6 +582,8 @@ class Task:
                 if not entry.outcome.erred and (entry.outcome.symbol is not None or entry.outcome.failed):
                     idle.append(entry)
         stops = sum(entry.call.tool.declared for entry in idle) >= exit_after
+        if stops and left:
+            return False
         if stops and self.mode == "enforce":
             self.exit("no_gain")
         return bool(len(idle) >= exit_after)

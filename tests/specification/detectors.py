@@ -11,7 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from specification.calls import Call
-from specification.history import Approved, Denied, Dispatched, Ended, History, Refused, Turn, ends_repeats, ends_run
+from specification.history import (
+    Approved,
+    Denied,
+    Dispatched,
+    Ended,
+    Entry,
+    History,
+    Refused,
+    Turn,
+    ends_repeats,
+    ends_run,
+)
 from specification.outcomes import Outcome
 
 Rungs = dict[str, Any]
@@ -19,13 +30,14 @@ Rungs = dict[str, Any]
 
 @dataclass
 class Streak:
-    """How far a finding stands."""
+    """How far a finding stands; `began` is the first of what it counts, where something can end it."""
 
     count: int
     last: float | None
     names: Any
     key: Any = None
     refuse_after: int | None = None
+    began: Entry | None = None
 
 
 Detector = Callable[[History, Call, Rungs, Outcome | None], list[Streak]]
@@ -63,6 +75,10 @@ def reads_of_tool(history: History, call: Call, group: str | None) -> list[Turn]
     ]
 
 
+def first_of(turns: list[Turn]) -> Turn | None:
+    return turns[0] if turns else None
+
+
 def last_time(turns: list[Turn]) -> float | None:
     return turns[-1].outcome.at if turns else None
 
@@ -78,7 +94,7 @@ def exact_repeat(history: History, call: Call, rungs: Rungs, seen: Outcome | Non
             if entry.outcome.symbol is None or (run and not history.equal(entry.outcome, run[0].outcome)):
                 break
             run.insert(0, entry)
-    streak = Streak(len(run), last_time(run), the_call(call))
+    streak = Streak(len(run), last_time(run), the_call(call), began=first_of(run))
     sufficient = rungs.get("sufficient_reads")
     if sufficient and run and call.tool.effect == "read" and run[-1].outcome.grade == "sufficient":
         streak.refuse_after = sufficient["refuse_after"]
@@ -96,7 +112,7 @@ def consecutive(history: History, call: Call, rungs: Rungs, seen: Outcome | None
             if entry.call.loose != call.loose or entry.outcome.symbol is not None:
                 break
             run.insert(0, entry)
-    return [Streak(len(run), last_time(run), the_call(call))]
+    return [Streak(len(run), last_time(run), the_call(call), began=first_of(run))]
 
 
 def frequency(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
@@ -164,20 +180,18 @@ def cycle(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> l
 
 def oscillation(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
     reads = [turn for turn in reads_of_tool(history, call, "results") if turn.known_share is not None]
-    count = 0
     counted: list[Turn] = []
     before: Turn | None = None
     for turn in reads:
         assert turn.known_share is not None
         if turn.known_share < rungs.get("known_records", 0.8):
-            count = 0
+            counted = []
         elif before is not None and few_differ(before.call, turn.call, rungs.get("arguments_at_most", 0.34)):
-            count += 1
             counted.append(turn)
         before = turn
     if seen is not None and (not counted or counted[-1].outcome is not seen):
         return []
-    return [Streak(count, last_time(counted), the_reads(call))]
+    return [Streak(len(counted), last_time(counted), the_reads(call), began=first_of(counted))]
 
 
 def few_differ(one: Call, other: Call, at_most: float) -> bool:
@@ -202,29 +216,32 @@ def same_error(history: History, call: Call, rungs: Rungs, seen: Outcome | None)
     for key in dict.fromkeys(turn.outcome.error_key for turn in failures):
         if seen is not None and key != seen.error_key:
             continue
-        count = 0
+        counted: list[Turn] = []
         last: Turn | None = None
         for entry in history[history.index(failures[0]) :]:
             if not isinstance(entry, Turn):
                 continue
             if entry in failures and entry.outcome.error_key == key:
-                count += 1
+                counted.append(entry)
                 last = entry
             elif last is not None and ends_run(entry, last.call):
-                count = 0
+                counted = []
         assert last is not None
-        streaks.append(Streak(count, last.outcome.at, the_tool(call), key=key))
+        began = first_of(counted)
+        streaks.append(Streak(len(counted), last.outcome.at, the_tool(call), key=key, began=began))
     return streaks
 
 
 def same_result(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
     reads = reads_of_tool(history, call, "results")
     calls = set()
+    began: Turn | None = None
     for turn in reversed(reads):
         if turn.outcome.symbol != reads[-1].outcome.symbol:
             break
         calls.add(turn.call.loose)
-    return [Streak(len(calls), last_time(reads), the_reads(call))]
+        began = turn
+    return [Streak(len(calls), last_time(reads), the_reads(call), began=began)]
 
 
 def no_gain(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
@@ -239,7 +256,7 @@ def no_gain(history: History, call: Call, rungs: Rungs, seen: Outcome | None) ->
         return []
     if seen is None and asks_for_more(history, call):
         return []
-    return [Streak(len(counted), last_time(counted), the_reads(call))]
+    return [Streak(len(counted), last_time(counted), the_reads(call), began=first_of(counted))]
 
 
 def is_fresh_look(history: History, turn: Turn) -> bool:
@@ -283,11 +300,13 @@ def covered(turns: list[Turn], call: Call) -> bool:
 def empty_streak(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
     reads = reads_of_tool(history, call, "results")
     count = 0
+    began: Turn | None = None
     for turn in reversed(reads):
         if turn.outcome.grade != "empty":
             break
         count += 1
-    return [Streak(count, last_time(reads), the_reads(call))]
+        began = turn
+    return [Streak(count, last_time(reads), the_reads(call), began=began)]
 
 
 def state_key(call: Call) -> str:
@@ -300,7 +319,7 @@ def state_oscillation(history: History, call: Call, rungs: Rungs, seen: Outcome 
         for turn in history.fed("results")
         if not turn.outcome.erred and turn.outcome.state is not None and state_key(turn.call) == state_key(call)
     ]
-    count = 0
+    returns: list[Turn] = []
     states: list[str] = []
     returned: dict[str, bool] = {}
     moves: list[Turn] = []
@@ -310,16 +329,16 @@ def state_oscillation(history: History, call: Call, rungs: Rungs, seen: Outcome 
         back = state in states and state != states[-1]
         returned[turn.call.loose] = back
         if back:
-            count += 1
+            returns.append(turn)
         elif state not in states:
-            count = 0
+            returns = []
         moves += [turn] if not states or state != states[-1] else []
         states.append(state)
     if seen is None and not returned.get(call.loose, False):
         return []
     if seen is not None and len(states) > 1 and states[-1] == states[-2]:
         return []
-    return [Streak(count, last_time(moves), ("task", "state", state_key(call)))]
+    return [Streak(len(returns), last_time(moves), ("task", "state", state_key(call)), began=first_of(returns))]
 
 
 def transfers(history: History) -> list[Turn]:
@@ -336,7 +355,7 @@ def transfer_streak(history: History, call: Call, rungs: Rungs, seen: Outcome | 
     if not call.tool.transfer:
         return []
     run = transfers(history)
-    return [Streak(len(run), last_time(run), ("task", "transfers"))]
+    return [Streak(len(run), last_time(run), ("task", "transfers"), began=first_of(run))]
 
 
 def transfer_cycle(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
@@ -383,20 +402,21 @@ def polls(history: History, call: Call) -> list[Turn]:
 
 def unknown_tool(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
     times = []
-    count = 0
+    counted: list[Entry] = []
     for entry in history.back("errors"):
         if isinstance(entry, Refused | Turn) and (entry.call.agent, entry.call.tool.name) == (
             call.agent,
             call.tool.name,
         ):
             if isinstance(entry, Refused):
-                count += 1
+                counted.insert(0, entry)
             elif entry.feeds == "format" and entry.outcome.type == "unknown_tool":
-                count += 1
+                counted.insert(0, entry)
                 times.append(entry.outcome.at)
             elif entry.feeds in ("all", "wait") and not entry.outcome.failed:
                 break
-    return [Streak(count, times[0] if times else None, the_tool(call))]
+    began = counted[0] if counted else None
+    return [Streak(len(counted), times[0] if times else None, the_tool(call), began=began)]
 
 
 def invalid_arguments(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
@@ -407,7 +427,7 @@ def invalid_arguments(history: History, call: Call, rungs: Rungs, seen: Outcome 
                 faults.insert(0, entry)
             elif entry.feeds in ("all", "wait") and not entry.outcome.failed:
                 break
-    return [Streak(len(faults), last_time(faults), the_call(call))]
+    return [Streak(len(faults), last_time(faults), the_call(call), began=first_of(faults))]
 
 
 def denied(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:

@@ -127,6 +127,11 @@ class History(list[Entry]):
             for entry in self[ends[0] + 1 : ends[-1]]
         )
 
+    def precedes(self, entry: "Entry", call: Call) -> bool:
+        """Tell whether the entry stood here when the call was sent."""
+        sent = next(i for i, each in enumerate(self) if isinstance(each, Dispatched) and each.call is call)
+        return self.index(entry) < sent
+
     def equal(self, earlier: Outcome, later: Outcome) -> bool:
         """Tell whether two results of one call are equal."""
         if earlier.symbol is None or later.symbol is None:

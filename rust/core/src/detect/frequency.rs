@@ -57,7 +57,7 @@ impl Frequency {
             if self.last.len() >= RARE_CALLS {
                 self.last.clear();
             }
-            self.last.entry(seen.call.exact.0).or_default().restart(0, seen.at);
+            self.last.entry(seen.call.exact.0).or_default().last = seen.at;
         }
         remarks.count(Reason::Frequency, seen, |by| by.frequency.as_ref(), window.count(seen.call.exact.0));
     }

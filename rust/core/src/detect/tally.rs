@@ -21,10 +21,9 @@ impl Tally {
         self.last = at;
     }
 
-    /// Counts from `count` again, now.
+    /// Counts from `count` again, now. What the cool-down let through was let through for what has ended.
     pub(crate) fn restart(&mut self, count: u64, at: f64) {
-        self.count = count;
-        self.last = at;
+        *self = Self { count, last: at, out: None };
     }
 
     /// Whether the next call is refused.
@@ -69,5 +68,15 @@ mod tests {
         tally.out = None;
         tally.add(42.0);
         assert!(tally.refuses(&rungs, 43.0));
+    }
+
+    #[test]
+    fn what_was_let_through_is_forgotten_with_what_it_was_let_through_for() {
+        let rungs = Rungs { note_after: None, refuse_after: Some(1), exit_after: None, cool_down: Some(2.0) };
+        let mut tally = Tally { count: 1, last: 0.0, out: Some(7) };
+        assert!(tally.refuses(&rungs, 3.0));
+        tally.restart(1, 3.0);
+        assert!(tally.refuses(&rungs, 4.0));
+        assert!(!tally.refuses(&rungs, 5.0));
     }
 }
