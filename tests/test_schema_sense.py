@@ -48,7 +48,7 @@ SPEC = ("spec",)
         ("GuardPolicy", "{extends: [base], rules: [{id: a, action: retry}]}", []),
         ("GuardPolicy", "needs: [{id: a, fields: [x], essential: [x, y]}]", [("CG420", ("needs", 0, "essential", 1))]),
         ("GuardPolicy", "needs: [{id: a, fields: [x]}, {id: a, fields: [x]}]", [("CG404", ("needs", 1, "id"))]),
-        ("GuardPolicy", "needs: [{id: a}, {id: b, fields: []}]", [("CG202", ("needs", 0)), ("CG202", ("needs", 1))]),
+        ("GuardPolicy", "needs: [{id: a, fields: []}]", [("CG419", ("needs", 0, "fields"))]),
         ("GuardPolicy", "needs: [{id: a, fields: [x], min_records: 2}]", [("CG416", ("needs", 0, "min_records"))]),
         ("GuardPolicy", "needs: [{id: a, fields: [x], min_records: 1}]", []),
         ("GuardPolicy", "fallback: {then: {partial: finish}}", [("CG436", ("fallback", "then", "partial"))]),

@@ -23,7 +23,7 @@ fn names(list: Option<&Vec<Name>>) -> Vec<String> {
 fn one(index: usize, written: &Written, tools: &Tools, faults: &mut Faults) -> Option<Need> {
     let place = at(&["spec", "needs"]).index(index);
     // that there are fields, and not too many, was checked where the policy was read
-    let fields = names(written.fields.as_ref());
+    let fields = names(Some(&written.fields));
     let bit = |name: &String| {
         let position =
             fields.iter().position(|field| field == name).and_then(|position| u32::try_from(position).ok())?;

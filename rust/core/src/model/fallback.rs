@@ -29,7 +29,7 @@ model! {
         /// Which value a cell keeps when several calls fill it, in the order in which they were asked for. Default: `first`.
         pub resolve: Option<Resolve>,
         /// The fields that each record should carry.
-        pub fields: Option<Vec<Name>>,
+        pub fields: Vec<Name>,
         /// Those of them without which the record is worth nothing. Left out: all of them.
         pub essential: Option<Vec<Name>>,
     }

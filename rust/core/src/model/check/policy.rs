@@ -86,11 +86,12 @@ fn rule_is_whole(rule: &Rule, at: &Pointer, faults: &mut Vec<Fault>) {
 }
 
 fn need_fields(need: &Need, at: &Pointer, faults: &mut Vec<Fault>) {
-    let Some(fields) = need.fields.as_ref().filter(|fields| !fields.is_empty()) else {
-        let message = format!("the need `{}` lacks the key `fields`: what each record should carry", need.id.as_str());
-        faults.push(Fault::key(codes::MISSING_KEY, at.clone(), message));
+    let fields = &need.fields;
+    if fields.is_empty() {
+        let message = format!("the need `{}` has no `fields`, and so asks for nothing", need.id.as_str());
+        faults.push(Fault::value(codes::SENSELESS_VALUE, at.key("fields"), message));
         return;
-    };
+    }
     if fields.len() > MOST_FIELDS {
         let message = format!("{} fields are more than the {MOST_FIELDS} that a need can have", fields.len());
         faults.push(Fault::value(codes::OUT_OF_RANGE, at.key("fields"), message));
