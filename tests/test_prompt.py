@@ -279,3 +279,52 @@ def test_exit_codes_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture
     code, out, err = run(capsys, str(tmp_path))
     assert (code, out) == (1, "")
     assert "unknown key `budget`" in err
+
+
+BOUND = """
+apiVersion: callgate/v1
+kind: GuardPolicy
+metadata: {name: payments}
+spec:
+  extends: [default]
+  tools: [shop]
+  parameters: {ceiling: {type: number}}
+  rules: [{id: above-ceiling, tools: [pay], when: args.amount > params.ceiling, action: ask}]
+---
+apiVersion: callgate/v1
+kind: ToolManifest
+metadata: {name: shop}
+spec: {tools: {pay: {effect: external}}}
+---
+apiVersion: callgate/v1
+kind: GuardBinding
+metadata: {name: acme}
+spec: {policy: payments, match: {tenants: [acme]}, parameters: {ceiling: 100}}
+"""
+TRIAL = """
+---
+apiVersion: callgate/v1
+kind: GuardBinding
+metadata: {name: trial}
+spec: {policy: payments, match: {tenants: [new]}, mode: warn, rollout: true, parameters: {ceiling: 10}}
+"""
+
+
+def test_the_only_policy_that_bindings_name_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "payments.yaml"
+    file.write_text(BOUND)
+    text = prompt_text(file)
+    assert "(above-ceiling)" in text
+    assert text == prompt_text(file, policy="payments")
+    assert main(["prompt", str(file)]) == 0
+    assert capsys.readouterr().out == text
+
+
+def test_bindings_with_different_modes_want_a_policy_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "payments.yaml"
+    file.write_text(BOUND + TRIAL)
+    with pytest.raises(PolicyError, match="no policy was named"):
+        prompt_text(file)
+    assert main(["prompt", str(file)]) == 2
+    assert "there are `payments`" in capsys.readouterr().err
+    assert prompt_text(file, policy="payments").startswith("# Tool calls\n")

@@ -24,11 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print, and give the exit code: 0 fine, 1 the policy has faults, 2 there is none."""
-    from callgate.policy.open import open_policy
+    from callgate.runtime.prompt import open_for_prompt
     from callgate.runtime.prompt_rules import rules_of
 
-    opened = open_policy(arguments.where, name=arguments.policy)
-    if opened.compiled is None or opened.resolved is None:
+    opened = open_for_prompt(arguments.where, arguments.policy)
+    if opened.resolved is None:
         findings = Findings(opened.diagnostics, opened.loaded.sources, len(opened.loaded.files))
         sys.stderr.write(render(findings, "text", wanted(sys.stderr)))
         errors = [found for found in opened.diagnostics if found.severity == "error"]
