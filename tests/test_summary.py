@@ -63,6 +63,11 @@ def test_where_little_fits_how_it_stands_and_what_is_missing_stay() -> None:
         story().summary(max_tokens=-1)
 
 
+def test_a_limit_that_is_no_number_is_named() -> None:
+    with pytest.raises(TypeError, match="`max_tokens` has to be a number"):
+        story().summary(max_tokens="many")  # type: ignore[arg-type]
+
+
 @settings(max_examples=60, deadline=None)
 @given(limit=st.integers(0, 300))
 def test_a_summary_never_takes_more_tokens_than_it_may(limit: int) -> None:

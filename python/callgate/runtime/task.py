@@ -350,6 +350,7 @@ class Task:
             max_tokens: the longest that it may be, as `callgate.tokens.estimate_tokens` counts.
 
         Raises:
+            TypeError: `max_tokens` is no number.
             ValueError: `max_tokens` is negative.
 
         Example:
@@ -366,6 +367,7 @@ class Task:
         """
         from .summary import summarise
 
+        argument_types.number(max_tokens, "max_tokens")
         return summarise(self.report(), max_tokens)
 
     def escalate(self) -> Escalation:

@@ -61,7 +61,9 @@ def unmet_of_run(
         elif name in counts and counts[name] != wanted:
             found = counts[name]
             at = _first(rows, lambda row, name=name: _counted(row, name))
-            yield Failure((*_EXPECT, name), name, f"{wanted} {name}", _tally(name, found, rows), at)
+            yield Failure(
+                (*_EXPECT, name), name, _counted_words(wanted, name.removesuffix("s")), _tally(name, found, rows), at
+            )
         elif name == "reasons":
             yield from _reasons(wanted, firsts["first_intervention"], rows)
         elif name in ("status", "exit", "missing"):
