@@ -139,7 +139,7 @@ class Task:
         self.ended(call)
 
     def approve(self, call_id: str, now: float | None = None) -> Verdict:
-        """A person lets a call run that was asked about: it is judged once more without the reasons that asked."""
+        """A person lets a call run that was asked about: it is judged once more without the reasons that asked then."""
         self.tick(now)
         call = self.asked.pop(call_id)
         call.approved = True
@@ -150,6 +150,8 @@ class Task:
         self.round_of[call] = round_
         noted = self.budgets.shares_of_amounts(self.now, self.began_at(round_))
         verdict = self.judge(call, round_, False)
+        if verdict.action == "ask":
+            self.asked[call.id] = call
         verdict.notes += self.heard([(call.id, reason) for reason in noted])
         self.close_if_done(round_)
         return verdict
@@ -278,7 +280,7 @@ class Task:
             actions["budget_steps"] = "refuse"
         if self.over_time(round_):
             actions["budget_time"] = "refuse"
-        if ambiguous_effect(history, call) and not call.approved:
+        if ambiguous_effect(history, call):
             actions["ambiguous_effect"] = "ask"
         findings, retry_after = self.findings(call)
         for reason, streak in findings:
@@ -296,8 +298,8 @@ class Task:
             open_ = tally_of_rule(history, reason) if action == "ask" and not after_stop else None
             if open_ is not None and reached(open_, self.ladder.get("stop_after_refusals")):
                 actions[reason] = "stop"
-        if call.approved:
-            actions = {reason: action for reason, action in actions.items() if action != "ask"}
+        actions = {reason: action for reason, action in actions.items() if action != "ask" or reason not in call.told}
+        call.told |= {reason for reason, action in actions.items() if action == "ask"}
         call.asking = frozenset(reason for reason in ruled.actions if actions.get(reason) == "ask")
         source = None if retry_after is not None else self.reusable(call, actions, findings)
         if source is not None:

@@ -103,6 +103,7 @@ class Call:
     approved: bool = False
     double: bool = False
     asking: frozenset[str] = frozenset()
+    told: set[str] = field(default_factory=set)
     let_through: set[Any] = field(default_factory=set)
     number: int = 0
 

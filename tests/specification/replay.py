@@ -67,6 +67,8 @@ def judge(tasks: dict[str, Task], batch: list[Record]) -> Iterator[Judged]:
             entry.notes += [reason for _, reason in task.deny(verdict.call_id, record.get("time"))]
         elif verdict.action == "ask":
             again = task.approve(verdict.call_id, record.get("time"))
+            while again.action == "ask":  # for a reason that came up since
+                again = task.approve(verdict.call_id, record.get("time"))
             allowed = again.action == "allow"
         if not allowed:
             continue

@@ -104,8 +104,9 @@ def _decide(turn: Turn, approve: Approve | None) -> None:
     if approve is None:
         return
     try:
-        for verdict in turn.asked:
-            turn.decide(verdict.call_id, approve(verdict))
+        while turn.asked:  # approved, a call may be asked about anew, for what came up since
+            for verdict in turn.asked:
+                turn.decide(verdict.call_id, approve(verdict))
     except BaseException:
         for call in turn.open:  # none of them has run
             turn.task.abandon(call.id)

@@ -208,6 +208,10 @@ class Task:
     def approve(self, call_id: str, *, now: float | None = None) -> Verdict:
         """Say yes to a call that was asked about. It is judged once more, on the state as it is now.
 
+        Returns:
+            The verdict. It is `ask` again where something asks that the person was not told of, such as an effect of
+            which nobody knows since: tell them, and approve or deny that.
+
         Raises:
             UnknownCallError: no call of that id was asked about.
         """

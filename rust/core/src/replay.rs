@@ -516,13 +516,14 @@ fn answer(task: &mut Task, policy: &Policy, it: &Pending, notes: &mut Vec<Note>)
     if !it.call.answered {
         return false;
     }
-    match task.approve(policy, &it.id, None) {
-        Ok(verdict) => {
-            notes.extend(verdict.notes);
-            verdict.action == Action::Allow
+    // once more for each reason that came up since: whoever said yes then knew of it
+    while let Ok(verdict) = task.approve(policy, &it.id, None) {
+        notes.extend(verdict.notes);
+        if verdict.action != Action::Ask {
+            return verdict.action == Action::Allow;
         }
-        Err(_) => false,
     }
+    false
 }
 
 fn short_digest(text: &str) -> u64 {

@@ -63,7 +63,8 @@ impl std::fmt::Display for SnapshotError {
 impl std::error::Error for SnapshotError {}
 
 impl Task {
-    /// The state as text. Calls that are out are left behind: they count as spent. Open rounds are closed in it.
+    /// The state as text. Calls that are out are left behind: they count as spent, and of their effects nobody
+    /// knows. Open rounds are closed in it.
     ///
     /// # Errors
     /// [`SnapshotError::Malformed`] where a number has no text, which no state of ours has.
@@ -71,6 +72,9 @@ impl Task {
         let mut state = self.clone();
         for session in 0..state.sessions.len() {
             state.close_round(policy, session);
+        }
+        for out in self.out.values() {
+            state.effects.lost(&out.call);
         }
         let taken = Taken { callgate_snapshot: VERSION, policy: &policy.digest, task: &state };
         let body = serde_json::to_string(&taken).map_err(|error| SnapshotError::Malformed(error.to_string()))?;

@@ -142,6 +142,11 @@ impl Finding {
         self
     }
 
+    /// What a person is told who is asked: the reason, and which rule.
+    pub(crate) fn told(&self) -> (Reason, Option<std::sync::Arc<str>>) {
+        (self.reason, self.rule.clone())
+    }
+
     /// The reason as logs and tests name it: `rule:<id>` for rules.
     #[must_use]
     pub fn name(&self) -> String {

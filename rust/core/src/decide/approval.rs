@@ -7,13 +7,14 @@ use crate::verdict::{Action, Finding, IncidentKey, Note, Verdict};
 use crate::Reason;
 
 impl Task {
-    /// A person says yes to a call that was asked about: it is judged once more, without what asked.
+    /// A person says yes to a call that was asked about: it is judged once more, without what asked. What asks only since
+    /// then was not told, so it is asked about anew.
     ///
     /// # Errors
     /// The id, if no call of that id was asked about.
     pub fn approve(&mut self, policy: &Policy, call_id: &str, now: Option<f64>) -> Result<Verdict, String> {
         self.clock(now);
-        let Some((id, Asked { call, rules })) = self.asked.remove_entry(call_id) else {
+        let Some((id, Asked { call, rules, mut told })) = self.asked.remove_entry(call_id) else {
             return Err(call_id.to_owned());
         };
         self.confirmation = self.confirmation.saturating_add(1);
@@ -39,8 +40,9 @@ impl Task {
         }
         let mut decision = self.decide_now(policy, &call, (&id, false), &[]);
         decision.again = true;
-        decision.findings.retain(|finding| finding.action != Action::Ask);
-        if decision.action == Action::Ask {
+        decision.findings.retain(|finding| finding.action != Action::Ask || !told.contains(&finding.told()));
+        let asks_anew = decision.findings.iter().any(|finding| finding.holds && finding.action == Action::Ask);
+        if decision.action == Action::Ask && !asks_anew {
             decision.action = Action::Allow;
         }
         let loose = call.loose;
@@ -53,6 +55,9 @@ impl Task {
         }
         if let Some(out) = self.out.get_mut(&verdict.call_id) {
             out.approved = true;
+        }
+        if let Some(asked) = self.asked.get_mut(&verdict.call_id) {
+            asked.told.append(&mut told);
         }
         self.close_if_settled(policy, session);
         Ok(verdict)
@@ -73,7 +78,7 @@ impl Task {
     /// The id, if no call of that id was asked about.
     pub fn deny(&mut self, call_id: &str, now: Option<f64>) -> Result<Vec<Note>, String> {
         let now = self.clock(now);
-        let Some((id, Asked { call, rules })) = self.asked.remove_entry(call_id) else {
+        let Some((id, Asked { call, rules, .. })) = self.asked.remove_entry(call_id) else {
             return Err(call_id.to_owned());
         };
         for rule in &rules {

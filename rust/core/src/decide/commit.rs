@@ -110,7 +110,8 @@ impl Task {
                 IncidentKey::Rule(rule) => Some(rule.clone()),
                 _ => None,
             });
-            let asked = Asked { call: Arc::clone(call), rules: rules.collect() };
+            let told = findings.iter().filter(|finding| finding.action == Action::Ask).map(Finding::told);
+            let asked = Asked { call: Arc::clone(call), rules: rules.collect(), told: told.collect() };
             if self.asked.len() >= ASKED {
                 let mut numbers: Vec<u64> = self.asked.values().map(|asked| asked.call.number).collect();
                 let middle = numbers.len() / 2;

@@ -48,6 +48,11 @@ impl Effects {
         }
     }
 
+    /// The call was out when the task was saved: its outcome will never be told.
+    pub(crate) fn lost(&mut self, call: &Call) {
+        self.ended(call, true, Some(ErrorClass::Ambiguous), false);
+    }
+
     /// An outcome, at once.
     pub(crate) fn ended(&mut self, call: &Call, failed: bool, class: Option<ErrorClass>, approved: bool) {
         if !matches!(call.tool.effect, Effect::External | Effect::Write) {

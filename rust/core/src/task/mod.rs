@@ -27,6 +27,7 @@ use crate::needs::Needs;
 use crate::policy::Policy;
 use crate::round::Round;
 use crate::verdict::{Lifted, RuleKey, Stop};
+use crate::Reason;
 
 pub use event::Event;
 pub(crate) use session::{Attempts, LastResult, Session};
@@ -63,6 +64,8 @@ pub(crate) struct Asked {
     pub(crate) call: Arc<Call>,
     /// The rules that ask, if any does.
     pub(crate) rules: Vec<RuleKey>,
+    /// What the person was told: each reason that asked, a rule by its id. A yes covers no other.
+    pub(crate) told: Vec<(Reason, Option<Arc<str>>)>,
 }
 
 /// The sessions that a write has to look at; each stands there once.
@@ -239,7 +242,7 @@ impl Task {
 
     /// Now on the wall clock, in seconds since 1970-01-01T00:00:00Z, as far as that is known.
     pub(crate) fn moment(&self) -> Option<f64> {
-        self.about.began.map(|began| began + self.now)
+        self.about.began.filter(|began| began.is_finite()).map(|began| began + self.now)
     }
 
     /// The agent whose call is out, or was asked about.
