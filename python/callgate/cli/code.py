@@ -26,7 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = arguments.code.strip().strip("`[]").lower().removeprefix("error[").replace("-", "_")
     wanted = "rule" if wanted.startswith("rule:") else wanted
     for page in every:
-        if wanted in (page.code.lower(), page.name.replace("-", "_")):
+        # a reason has no code of its own, and no word is none of anything
+        if wanted and wanted in (page.code.lower(), page.name.replace("-", "_")):
             sys.stdout.write(page.path.read_text(encoding="utf-8"))
             return 0
     known = [word for page in every for word in (page.code, page.name) if word]
