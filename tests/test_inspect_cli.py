@@ -33,6 +33,20 @@ def test_a_healthy_list_is_said_to_be_one(folder: Path, capsys: pytest.CaptureFi
     assert run(capsys, write("m.json", messages)) == (0, "no faults in 7 messages (openai_chat)\n", "")
 
 
+@pytest.mark.parametrize("name", ["m.json", "m.jsonl", "-"])
+def test_a_byte_order_mark_before_a_list_is_no_fault(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    _, messages = HEALTHY["two turns, one of them parallel"]
+    lines = "\n".join(map(json.dumps, messages))
+    text = "\ufeff" + (lines if name == "m.jsonl" else json.dumps(messages))
+    if name == "-":
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    else:
+        write(name, text)
+    assert run(capsys, name) == (0, "no faults in 7 messages (openai_chat)\n", "")
+
+
 def test_findings_are_printed_with_place_and_help(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, write("m.json", BROKEN["a call is answered twice"].messages))
     assert (code, err) == (1, "")

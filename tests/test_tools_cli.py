@@ -91,6 +91,14 @@ def test_a_json_list_of_tools_is_searched(folder: Path, capsys: pytest.CaptureFi
         assert "before    200 definitions" in out
 
 
+def test_a_list_that_an_editor_put_a_byte_order_mark_before_is_searched(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "tools.json").write_text(json.dumps([{"name": "get_weather"}]), encoding="utf-8-sig")
+    code, out, err = run(capsys, "search", "weather", "tools.json", "--format", "json")
+    assert (code, [tool["name"] for tool in json.loads(out)["tools"]], err) == (0, ["get_weather"], "")
+
+
 def test_without_a_path_the_manifests_of_the_settings_are_searched(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -62,11 +62,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(name: str) -> Any:
     try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise UsageError(f"cannot read `{name}`: {(error.strerror or str(error)).lower()}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{name}: this is not UTF-8 text") from None
+    text = text.removeprefix("\ufeff")  # of standard input
     if name.endswith(".jsonl"):
         return [_json(line, name, number) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     return _json(text, name, None)

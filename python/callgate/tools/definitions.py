@@ -96,7 +96,7 @@ def read_definitions(path: Path) -> list[ToolDefinition]:
             raise DefinitionError(f"{place}: {fault.message}")
         return declared_in(loaded)
     try:
-        body = json.loads(path.read_text(encoding="utf-8"))
+        body = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise DefinitionError(f"cannot read `{path}`: {(error.strerror or str(error)).lower()}") from None
     except (ValueError, RecursionError) as error:
