@@ -179,3 +179,11 @@ def test_a_task_tallies_what_was_lifted_and_a_snapshot_keeps_the_tally(tmp_path:
         task.admit("pay", {"n": n})
     assert task.report()["lifted"] == {"x": {"rule:pay-asks": 3}}
     assert gate(tmp_path).resume(task.snapshot()).report()["lifted"] == {"x": {"rule:pay-asks": 3}}
+
+
+@pytest.mark.parametrize("wall", [float("-inf"), float("inf"), float("nan")])
+def test_where_the_wall_clock_says_no_time_no_exception_stands(tmp_path: Path, wall: float) -> None:
+    policy(tmp_path, rules=[ASK])
+    exception(tmp_path, "x", ["rule:pay-asks"])
+    task = Gate.load(tmp_path, clock=FakeClock(wall=wall)).task("t")
+    assert task.admit("pay", {"n": 1}).action == "ask"
