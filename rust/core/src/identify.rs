@@ -2,7 +2,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use callgate_value::{canonical_json, Map, SymbolKey, Text, Value};
+use callgate_value::{canonical_json, Map, Symbol, SymbolKey, Text, Value};
 
 use crate::call::{Asked, Call, Request};
 use crate::expression::{Expression, Scope};
@@ -56,6 +56,14 @@ pub(crate) fn identify(
         None if normalised.is_some() => key.call(&tool.name, loose_arguments).map_or(exact.0, |symbol| symbol.0),
         None => exact.0,
     };
+    // arguments without a JSON form stand as none at all: such a call is no call without arguments, nor one with another fault
+    let (exact, loose) = match &request.fault {
+        None => (exact, loose),
+        Some(fault) => {
+            let tag = key.bytes(b"fault");
+            (key.join(&[exact, tag, key.bytes(fault.as_bytes())]), key.join(&[Symbol(loose), tag]).0)
+        }
+    };
     let target = (!identity.target.is_empty()).then(|| {
         let parts = identity.target.iter().map(|name| loose_arguments.get(name).map_or(Value::Null, Clone::clone));
         symbol(key, &Value::List(parts.collect())).0
@@ -86,7 +94,7 @@ pub(crate) fn identify(
     }
 }
 
-fn symbol(key: &SymbolKey, value: &Value) -> callgate_value::Symbol {
+fn symbol(key: &SymbolKey, value: &Value) -> Symbol {
     key.value(value, callgate_value::Loosening::default()).unwrap_or(crate::policy::NOTHING)
 }
 

@@ -117,6 +117,13 @@ fn reported((kind, status, message): ReportedError) -> Reported {
     Reported { kind: text(kind), status, message: text(message) }
 }
 
+/// The verdict for the host. A call that runs although its arguments have no JSON form, in `warn` or `audit`, runs with
+/// what came in: the guard changes nothing there.
+fn told(verdict: callgate_core::Verdict, fault: bool, arguments: &Bound<'_, PyAny>) -> Verdict {
+    let runs = fault && verdict.action == callgate_core::Action::Allow;
+    Verdict { verdict, unjudged: runs.then(|| arguments.clone().unbind()) }
+}
+
 impl TaskState {
     fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
         self.state.lock().map_err(|_| PyRuntimeError::new_err("an earlier call left the task's state in doubt"))
@@ -194,11 +201,12 @@ impl TaskState {
         now: Option<f64>,
     ) -> PyResult<Verdict> {
         let request = request(tool.0, arguments, call_id.map(|id| id.0), hints);
+        let fault = request.fault.is_some();
         let mut state = self.lock()?;
         let (policy, task) = state.of(&self.guard, agent);
         let verdict = task.admit(&policy, agent, &[request], now).into_iter().next();
         let verdict = verdict.ok_or_else(|| PyRuntimeError::new_err("no verdict"))?;
-        Ok(Verdict { verdict })
+        Ok(told(verdict, fault, arguments))
     }
 
     /// Judges a batch of (tool, arguments, call id, hints).
@@ -210,14 +218,17 @@ impl TaskState {
         calls: Vec<(Loose, Bound<'_, PyAny>, Option<Loose>, Option<Bound<'_, PyAny>>)>,
         now: Option<f64>,
     ) -> PyResult<Vec<Verdict>> {
-        let requests: Vec<Request> = calls
+        let (requests, given): (Vec<Request>, Vec<Bound<'_, PyAny>>) = calls
             .into_iter()
-            .map(|(tool, args, id, hints)| request(tool.0, &args, id.map(|id| id.0), hints.as_ref()))
-            .collect();
+            .map(|(tool, args, id, hints)| (request(tool.0, &args, id.map(|id| id.0), hints.as_ref()), args))
+            .unzip();
         let mut state = self.lock()?;
         let (policy, task) = state.of(&self.guard, agent);
         let verdicts = task.admit(&policy, agent, &requests, now);
-        Ok(verdicts.into_iter().map(|verdict| Verdict { verdict }).collect())
+        let faults = requests.iter().map(|request| request.fault.is_some());
+        let told =
+            verdicts.into_iter().zip(faults).zip(&given).map(|((verdict, fault), args)| told(verdict, fault, args));
+        Ok(told.collect())
     }
 
     /// Tells what came back from an allowed call.
@@ -270,7 +281,7 @@ impl TaskState {
         let mut state = self.lock()?;
         let (policy, task) = state.of_call(&self.guard, call_id);
         let verdict = task.approve(&policy, call_id, now).map_err(unasked)?;
-        Ok(Verdict { verdict })
+        Ok(Verdict { verdict, unjudged: None })
     }
 
     /// A person says no.

@@ -173,6 +173,8 @@ impl Stop {
 #[pyclass(frozen, module = "callgate._core")]
 pub struct Verdict {
     pub(crate) verdict: callgate_core::Verdict,
+    /// What came in, where it has no JSON form and the call runs all the same.
+    pub(crate) unjudged: Option<Py<PyAny>>,
 }
 
 #[pymethods]
@@ -207,9 +209,13 @@ impl Verdict {
         &self.verdict.tool
     }
 
-    /// The arguments as they were judged: give these to the tool.
+    /// The arguments as they were judged: give these to the tool. In `warn` and `audit` those without a JSON form are
+    /// the very object that came in.
     #[getter]
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(unjudged) = &self.unjudged {
+            return Ok(unjudged.bind(py).clone());
+        }
         to_python(py, &self.verdict.arguments)
     }
 

@@ -5,7 +5,7 @@ use callgate_value::{Map, Value};
 
 use crate::call::Call;
 use crate::detect::cycle::CycleStream;
-use crate::detect::{diversity, Before, Detector};
+use crate::detect::{diversity, Before, Detector, Lift};
 use crate::policy::{Detectors, Policy};
 use crate::task::{Session, Task};
 use crate::verdict::{Finding, IncidentKey, Lifted};
@@ -91,7 +91,10 @@ impl Task {
         let lifts = policy.lifts(&call.tool.name, agent, &self.about, self.moment());
         let mut lifted = Vec::new();
         findings.retain(|finding| {
-            let lift = lifts.iter().find(|lift| lift.is_of(finding.reason, finding.rule.as_deref()));
+            // what has no JSON form was never looked at: there is nothing that an exception could have meant
+            let unseen = call.fault.is_some() && finding.reason == Reason::InvalidArguments;
+            let fits = |lift: &&Lift| !unseen && lift.is_of(finding.reason, finding.rule.as_deref());
+            let lift = lifts.iter().find(fits);
             lifted.extend(lift.map(|lift| Lifted { exception: Arc::clone(&lift.exception), reason: finding.name() }));
             lift.is_none()
         });
