@@ -34,6 +34,13 @@ def refused(where: str, folder: Path, name: str | None = None) -> str:
     return "\n".join(lines)
 
 
+def test_an_empty_name_is_not_the_current_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder / "one")
+    assert open_policy(".", packs=[folder / "packs"]).compiled is not None
+    found = open_policy("", packs=[folder / "packs"])
+    assert (found.compiled, [each.code for each in found.diagnostics]) == (None, ["CG701"])
+
+
 @pytest.mark.parametrize(("where", "name"), [("one", None), ("one/p.yaml", None), ("one", "mine")])
 def test_a_file_or_folder_is_opened_with_what_it_extends(where: str, name: str | None, folder: Path) -> None:
     opened = open_policy(where, name=name, packs=[folder / "packs"])

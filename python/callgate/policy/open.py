@@ -55,7 +55,8 @@ def open_policy(
         'no such file or folder, and no such pack'
     """
     path = os.fspath(where)
-    there = Path(path).exists()
+    # an empty name, as of a variable that is not set, would be the folder that happens to be the current one
+    there = path != "" and Path(path).exists()
     loaded = load([*([path] if there else []), *manifests], packs=packs)
     diagnostics = check(loaded)
     further = [document for document in loaded.of_kind("ToolManifest") if document.name and manifests]
