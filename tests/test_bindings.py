@@ -28,6 +28,19 @@ def test_without_a_binding_the_only_policy_applies_to_everyone(tmp_path: Path) -
     assert [verdict.bindings for verdict in verdicts] == [()] * 4
 
 
+def test_a_policy_keeps_its_revision_under_its_bindings_and_policies_of_several_names_have_none(tmp_path: Path) -> None:
+    policy(tmp_path)
+    written = tmp_path / "GuardPolicy-p.yaml"
+    written.write_text(written.read_text().replace('"name": "p"', '"name": "p", "revision": "1"'))
+    binding(tmp_path, "acme", match={"tenants": ["acme"]})
+    binding(tmp_path, "zeta", match={"tenants": ["zeta"]})
+    guard = gate(tmp_path)
+    assert (guard.policy.revision, guard.task("t", tenant="acme").report()["policy"]["revision"]) == ("1", "1")
+    policy(tmp_path, "other")
+    binding(tmp_path, "rest", "other", match={})
+    assert gate(tmp_path).policy.revision == ""
+
+
 def test_without_a_binding_several_policies_are_an_error(tmp_path: Path) -> None:
     policy(tmp_path, "a")
     policy(tmp_path, "b")

@@ -239,6 +239,10 @@ def stuck(path: Path | None, **keys: Any) -> Task:
     return Gate(policy, clock=FakeClock(), escalations=store).task("order-4711")
 
 
+def test_a_task_that_is_handed_over_by_hand_goes_to_the_queue_of_its_policy(path: Path) -> None:
+    assert stuck(path).escalate().queue == "desk"
+
+
 def test_a_task_that_goes_to_a_person_is_queued_with_its_report(path: Path) -> None:
     task = stuck(path)
     made(task, "supplier_search", search({"supplier": "ACME"}))
@@ -270,7 +274,7 @@ def test_a_stop_that_keeps_its_answer_goes_to_nobody_unless_it_is_asked_for(path
     assert (stop.exit, queue(path).list()) == ("finish", [])
     if by_hand:
         task.escalate()
-        assert [each.queue for each in queue(path).list()] == ["default"]
+        assert [each.queue for each in queue(path).list()] == ["desk"]
 
 
 def test_a_store_that_fails_holds_no_verdict_up_and_the_report_says_so(path: Path) -> None:

@@ -387,10 +387,8 @@ class Task:
         queue = self._gate.escalations
         if queue is None:
             raise RuntimeError("the gate has no queue for escalations: load it with `escalations=`")
-        report = self.report()
-        found = queue.push(
-            f"{self.id}-{self._state.lineage[:12]}", report, task=self.id, queue=report["queue"] or "default"
-        )
+        desk = self._state.queue(self.agent) or "default"
+        found = queue.push(f"{self.id}-{self._state.lineage[:12]}", self.report(), task=self.id, queue=desk)
         self._escalation = {"id": found.id, "queue": found.queue}
         return found
 

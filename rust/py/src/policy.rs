@@ -55,10 +55,12 @@ impl CompiledPolicy {
         names.join(" + ")
     }
 
-    /// The author's revision; of several policies none.
+    /// The author's revision; of policies of several names none.
     #[getter]
     fn revision(&self) -> &str {
-        self.first().filter(|_| self.guard.is_alone()).map_or("", |policy| &policy.revision)
+        let first = self.first();
+        let alike = |policy: &Policy| first.is_some_and(|first| first.name == policy.name);
+        first.filter(|_| self.guard.policies().all(alike)).map_or("", |policy| &policy.revision)
     }
 
     /// SHA-256 of the canonical resolved policy and its manifests, of the exceptions and bindings too where there are

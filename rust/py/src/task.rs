@@ -338,6 +338,14 @@ impl TaskState {
         to_python(py, &report)
     }
 
+    /// The queue that an agent's policy names for what goes to a person.
+    #[pyo3(signature = (agent))]
+    fn queue(&self, agent: &str) -> PyResult<Option<String>> {
+        let mut state = self.lock()?;
+        let (policy, _) = state.of(&self.guard, agent);
+        Ok(policy.fallback.then.queue.as_deref().map(str::to_owned))
+    }
+
     /// Starts an agent below another one. None, or why not.
     #[pyo3(signature = (parent, child, now))]
     fn spawn(&self, parent: &str, child: &str, now: Option<f64>) -> PyResult<Option<(String, String)>> {
