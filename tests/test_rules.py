@@ -435,3 +435,16 @@ def test_an_equal_of_an_approved_call_takes_the_step_of_its_round(begin: Begin) 
         assert task.approve("c1", now=2.0).allowed
         assert task.admit("pay", {}, call_id="c2", now=2.0).reasons == ("duplicate_in_batch",)
     assert task.admit("search", {}, call_id="c3", now=3.0).reasons == ("budget_steps",)
+
+
+def test_a_yes_lets_an_earlier_result_answer_a_read_that_has_come_to_be_refused(begin: Begin) -> None:
+    asks = {"phase": "admit", "tools": ["search"], "when": 'task.calls("search") >= 2', "action": "ask"}
+    task = begin(asks, detectors={"exact_repeat": {"note_after": 2, "refuse_after": 2}}, ladder={"reuse_reads": 1})
+    for call_id in ("c1", "c2"):
+        assert task.admit("search", {"q": 1}, call_id=call_id, now=0.0).allowed
+        if call_id == "c1":
+            task.observe("c1", result="one", now=0.0)
+    assert task.admit("search", {"q": 1}, call_id="c3", now=1.0).action == "ask"
+    task.observe("c2", result="one", now=1.0)
+    answer = task.approve("c3", now=2.0)
+    assert (answer.action, answer.reasons, answer.result_age) == ("reuse", ("exact_repeat",), 1.0)

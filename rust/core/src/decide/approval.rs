@@ -1,5 +1,7 @@
 //! The other half of `ask`: a person says yes or no.
 
+use super::Decision;
+use crate::call::Call;
 use crate::policy::Policy;
 use crate::reply;
 use crate::task::{Asked, Task};
@@ -45,6 +47,7 @@ impl Task {
         if decision.action == Action::Ask && !asks_anew {
             decision.action = Action::Allow;
         }
+        self.reuse_after_yes(policy, &call, &mut decision);
         let loose = call.loose;
         let verdict = self.commit(policy, call, id, decision);
         if !implicit {
@@ -61,6 +64,20 @@ impl Task {
         }
         self.close_if_settled(policy, session);
         Ok(verdict)
+    }
+
+    /// What asked stood in the way of an earlier result that may answer a refused read; it does so no more. Where several
+    /// policies apply, the refusal stands.
+    fn reuse_after_yes(&self, policy: &Policy, call: &Call, decision: &mut Decision) {
+        if decision.action != Action::Refuse || policy.is_combined() {
+            return;
+        }
+        let Some(reused) = self.reuse(policy, call, &decision.findings) else { return };
+        for finding in decision.findings.iter_mut().filter(|finding| finding.action == Action::Refuse) {
+            finding.action = Action::Reuse;
+        }
+        decision.action = Action::Reuse;
+        decision.reused = Some(reused);
     }
 
     /// Puts `(taken, over)` in place of what the open round says of its step; gives what it said.
