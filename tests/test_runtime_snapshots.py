@@ -157,3 +157,14 @@ def test_what_a_model_or_a_tool_says_never_makes_the_guard_raise() -> None:
     ):
         verdict = task.admit("look", {"n": number})
         assert task.observe(verdict.call_id, error=error).grade == "failed"
+
+
+def test_the_deepest_result_that_is_let_in_travels_in_a_snapshot() -> None:
+    deepest: Any = 1
+    for _ in range(63):
+        deepest = [deepest]
+    task = GATE.task("t1")
+    assert task.admit("search", {"q": 1}, call_id="c1", now=0.0).allowed
+    task.observe("c1", result=deepest, now=1.0)
+    assert GATE.resume(task.snapshot()).report()["calls"] == task.report()["calls"]
+    assert task.report()["calls"][0]["result"] == deepest
