@@ -85,14 +85,13 @@ class Task:
         took_step = next((place for place, call in enumerate(batch) if not self.after_stop(call)), 0)
         step_noted = self.take_step(round_, batch)
         saved = (History(self.history), set(self.budgets.noted), self.stopped)
+        before = (list(round_.calls), list(round_.refused))
         verdicts = [self.judge(call, round_, call in bad) for call in batch]
         if self.budgets.all_or_nothing:
             sound = [verdict.reasons for verdict in verdicts if "bad_call_id" not in verdict.reasons]
             short = next((reason for reasons in sound for reason in reasons if reason.startswith("budget_")), None)
             if short and self.mode == "enforce":
-                self.history, self.budgets.noted, self.stopped = saved
-                for call, verdict in zip(batch, verdicts, strict=True):
-                    self.refuse_for(call, verdict, short)
+                verdicts = self.refuse_all(batch, bad, round_, short, saved, before)
         if verdicts:
             verdicts[0].notes += self.heard([(batch[0].id, reason) for reason in noted])
             verdicts[took_step].notes += self.heard([(batch[took_step].id, reason) for reason in step_noted])
@@ -451,12 +450,32 @@ class Task:
             verdict.notes += self.heard([(call.id, reason) for reason in self.budgets.notes(self.history, call)])
         return verdict
 
-    def refuse_for(self, call: Call, verdict: Verdict, short: str) -> None:
-        """Refuse a call of a batch that is admitted as a whole or not at all; nothing of the batch was taken."""
+    def refuse_all(
+        self,
+        batch: list[Call],
+        bad: list[Call],
+        round_: Round,
+        short: str,
+        saved: tuple[History, set[tuple[str, float]], bool],
+        before: tuple[list[Call], list[Any]],
+    ) -> list[Verdict]:
+        """Refuse a batch that does not fit as a whole: each call is judged as if no other of it had taken anything."""
+        history, noted, self.stopped = saved
+        round_.calls, round_.refused = before
+        verdicts = []
+        for call in batch:
+            self.history, self.budgets.noted = History(history), set(noted)
+            call.told = set()
+            verdict = self.judge(call, round_, call in bad)
+            self.refuse_for(verdict, short)
+            verdicts.append(verdict)
+        self.history, self.budgets.noted = history, noted
+        return verdicts
+
+    def refuse_for(self, verdict: Verdict, short: str) -> None:
+        """Add the reason for which the whole batch is refused."""
         if verdict.reasons == ["duplicate_in_batch"]:
             return
-        own = ["budget_steps", "budget_time", *self.budgets.reasons(self.history, call)]
-        verdict.reasons = [reason for reason in verdict.reasons if not reason.startswith("budget_") or reason in own]
         if short not in verdict.reasons:
             verdict.reasons = sorted([*verdict.reasons, short], key=place_of)
         if verdict.action == "stop":
@@ -565,7 +584,7 @@ class Task:
         exit_after = (self.detectors.get("no_gain") or {}).get("exit_after")
         if (
             exit_after is None
-            or self.stopped
+            or (self.stopped and not left)
             or turn.outcome.erred
             or (turn.outcome.symbol is None and not turn.outcome.failed)
         ):

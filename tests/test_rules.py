@@ -448,3 +448,23 @@ def test_a_yes_lets_an_earlier_result_answer_a_read_that_has_come_to_be_refused(
     task.observe("c2", result="one", now=1.0)
     answer = task.approve("c3", now=2.0)
     assert (answer.action, answer.reasons, answer.result_age) == ("reuse", ("exact_repeat",), 1.0)
+
+
+def test_an_approved_call_that_is_refused_does_not_stand_for_its_equals_of_the_round(begin: Begin) -> None:
+    asks = {"phase": "admit", "when": "true", "action": "ask"}
+    refuses = {"phase": "admit", "when": "task.confirmation > 1", "action": "refuse"}
+    task = begin(asks, refuses)
+    assert task.admit("pay", {}, call_id="c1", now=0.0).action == "ask"
+    with task.round(now=1.0):
+        assert task.admit("pay", {}, call_id="c2", now=1.0).action == "ask"
+        assert task.approve("c1", now=1.0).action == "refuse"
+        assert task.admit("pay", {}, call_id="c3", now=1.0).reuse_of == "c2"
+
+
+def test_a_yes_leaves_nothing_of_what_asked_and_all_that_is_only_noted(begin: Begin) -> None:
+    asks = {"phase": "admit", "when": "args.amount > 100", "action": "ask"}
+    notes = {"phase": "admit", "when": "task.confirmation > 1", "action": "note"}
+    task = begin(asks, notes)
+    assert task.admit("pay", {"amount": 200}, call_id="c1", now=0.0).action == "ask"
+    answer = task.approve("c1", now=1.0)
+    assert (answer.action, answer.would, answer.reasons) == ("allow", None, ("rule:rule-1",))

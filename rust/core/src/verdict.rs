@@ -143,7 +143,7 @@ impl Finding {
     }
 
     /// What a person is told who is asked: the reason, and which rule.
-    pub(crate) fn told(&self) -> (Reason, Option<std::sync::Arc<str>>) {
+    pub(crate) fn told(&self) -> AskedBy {
         (self.reason, self.rule.clone())
     }
 
@@ -153,6 +153,9 @@ impl Finding {
         reason_name(self.reason, self.rule.as_deref())
     }
 }
+
+/// A reason that asked, and which rule it was.
+pub(crate) type AskedBy = (Reason, Option<std::sync::Arc<str>>);
 
 /// `rule:<id>` for a rule, else the reason's name.
 #[must_use]

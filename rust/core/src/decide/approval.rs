@@ -1,7 +1,5 @@
 //! The other half of `ask`: a person says yes or no.
-
-use super::Decision;
-use crate::call::Call;
+use super::Given;
 use crate::policy::Policy;
 use crate::reply;
 use crate::task::{Asked, Task};
@@ -32,26 +30,26 @@ impl Task {
         }
         // the step was taken when the model made the call, whatever round it enters now
         let step = self.replace_step(session, (true, false));
+        let mut displaced = None;
         if let Some(round) = self.sessions.get_mut(session).and_then(|session| session.round.as_mut()) {
             round.withdraw(&id);
             // it coalesces with an equal call of its round that was dispatched, and only with such
             let equal = round.firsts.get(&call.exact.0).is_some_and(|first| round.ran(first));
             if !equal {
-                round.firsts.remove(&call.exact.0);
+                displaced = round.firsts.remove(&call.exact.0);
             }
         }
-        let mut decision = self.decide_now(policy, &call, (&id, false), &[]);
+        let mut decision = self.decide_now(policy, &call, (&id, false), Given { told: &told, ..Given::default() });
         decision.again = true;
-        decision.findings.retain(|finding| finding.action != Action::Ask || !told.contains(&finding.told()));
-        let asks_anew = decision.findings.iter().any(|finding| finding.holds && finding.action == Action::Ask);
-        if decision.action == Action::Ask && !asks_anew {
-            decision.action = Action::Allow;
-        }
-        self.reuse_after_yes(policy, &call, &mut decision);
-        let loose = call.loose;
+        let (exact, loose) = (call.exact.0, call.loose);
         let verdict = self.commit(policy, call, id, decision);
         if !implicit {
             self.replace_step(session, step);
+        }
+        if let Some(first) = displaced.filter(|_| verdict.action != Action::Allow) {
+            if let Some(round) = self.sessions.get_mut(session).and_then(|session| session.round.as_mut()) {
+                round.firsts.insert(exact, first);
+            }
         }
         if verdict.action == Action::Allow {
             self.incidents.close(&IncidentKey::TaskCall { call: loose });
@@ -64,20 +62,6 @@ impl Task {
         }
         self.close_if_settled(policy, session);
         Ok(verdict)
-    }
-
-    /// What asked stood in the way of an earlier result that may answer a refused read; it does so no more. Where several
-    /// policies apply, the refusal stands.
-    fn reuse_after_yes(&self, policy: &Policy, call: &Call, decision: &mut Decision) {
-        if decision.action != Action::Refuse || policy.is_combined() {
-            return;
-        }
-        let Some(reused) = self.reuse(policy, call, &decision.findings) else { return };
-        for finding in decision.findings.iter_mut().filter(|finding| finding.action == Action::Refuse) {
-            finding.action = Action::Reuse;
-        }
-        decision.action = Action::Reuse;
-        decision.reused = Some(reused);
     }
 
     /// Puts `(taken, over)` in place of what the open round says of its step; gives what it said.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::Funds;
+use super::{Funds, Given};
 use crate::call::{Call, Request};
 use crate::identify::identify;
 use crate::policy::{Mode, Policy};
@@ -34,7 +34,7 @@ impl Task {
         let forced = if calls.len() > 1 { self.over_budget(policy, session, &calls, &ids) } else { Vec::new() };
         let mut verdicts = Vec::with_capacity(calls.len());
         for (call, (id, is_bad)) in calls.into_iter().zip(ids) {
-            let decision = self.decide_now(policy, &call, (&id, is_bad), &forced);
+            let decision = self.decide_now(policy, &call, (&id, is_bad), Given { forced: &forced, ..Given::default() });
             verdicts.push(self.commit(policy, call, id, decision));
         }
         let mut earlier = std::mem::take(&mut self.remarks);
@@ -99,10 +99,10 @@ impl Task {
             for (policy, forced) in
                 policy.each().zip(&mut forced).filter(|(policy, forced)| is_whole(policy) && forced.is_none())
             {
-                let findings = self.decide_under(policy, call, ("", false), funds, None).findings;
+                let findings = self.decide_under(policy, call, ("", false), funds, (None, &[])).findings;
                 *forced = findings.into_iter().find(|finding| is_budget(finding.reason));
             }
-            let decision = self.decide(policy, call, ("", false), funds, &[]);
+            let decision = self.decide(policy, call, ("", false), funds, Given::default());
             if decision.action == Action::Allow {
                 pool.take_call(&mut share, &call.tool, decision.retry, 1.0);
             }

@@ -16,7 +16,7 @@ use crate::call::Call;
 use crate::policy::{Mode, Policy};
 use crate::reply;
 use crate::task::Task;
-use crate::verdict::{Action, Finding, Lifted, Note};
+use crate::verdict::{Action, AskedBy, Finding, Lifted, Note};
 use crate::Reason;
 
 /// What is decided of one call, before anything is changed.
@@ -41,24 +41,26 @@ struct Funds<'a> {
     share: &'a Share,
 }
 
+/// What is settled before a call is judged.
+#[derive(Clone, Copy, Default)]
+struct Given<'a> {
+    /// For each policy that applies a finding that must be among its own.
+    forced: &'a [Option<Finding>],
+    /// What a person was told who said yes: it asks no more.
+    told: &'a [AskedBy],
+}
+
 impl Task {
-    fn decide_now(&self, policy: &Policy, call: &Call, id: (&str, bool), forced: &[Option<Finding>]) -> Decision {
+    fn decide_now(&self, policy: &Policy, call: &Call, id: (&str, bool), given: Given<'_>) -> Decision {
         let Some(session) = self.sessions.get(call.session) else { return Decision::nothing() };
-        self.decide(policy, call, id, Funds { pool: &self.pool, share: &session.share }, forced)
+        self.decide(policy, call, id, Funds { pool: &self.pool, share: &session.share }, given)
     }
 
-    /// The strictest of what the policies say that apply. `forced` has a finding for each of them that must be among its.
-    fn decide(
-        &self,
-        policy: &Policy,
-        call: &Call,
-        id: (&str, bool),
-        funds: Funds<'_>,
-        forced: &[Option<Finding>],
-    ) -> Decision {
-        let forced = forced.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+    /// The strictest of what the policies say that apply.
+    fn decide(&self, policy: &Policy, call: &Call, id: (&str, bool), funds: Funds<'_>, given: Given<'_>) -> Decision {
+        let forced = given.forced.iter().map(Option::as_ref).chain(std::iter::repeat(None));
         let decisions = policy.each().zip(forced).map(|(policy, forced)| {
-            let decision = self.decide_under(policy, call, id, funds, forced);
+            let decision = self.decide_under(policy, call, id, funds, (forced, given.told));
             (policy.mode, decision)
         });
         strictest::strictest(decisions).unwrap_or_else(Decision::nothing)
@@ -71,7 +73,7 @@ impl Task {
         call: &Call,
         (call_id, bad_id): (&str, bool),
         funds: Funds<'_>,
-        forced: Option<&Finding>,
+        (forced, told): (Option<&Finding>, &[AskedBy]),
     ) -> Decision {
         let Some(session) = self.sessions.get(call.session) else { return Decision::nothing() };
         let round = session.round.as_ref();
@@ -112,6 +114,7 @@ impl Task {
         findings.sort_by_key(|finding| finding.reason);
         let lifted = self.lift(policy, call, &session.agent, &mut findings);
         self.climb(policy, &mut findings);
+        findings.retain(|finding| finding.action != Action::Ask || !told.contains(&finding.told()));
         let reused = self.reuse(policy, call, &findings);
         if reused.is_some() {
             for finding in findings.iter_mut().filter(|finding| finding.action == Action::Refuse) {

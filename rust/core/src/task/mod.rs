@@ -26,8 +26,7 @@ use crate::journal::Journal;
 use crate::needs::Needs;
 use crate::policy::Policy;
 use crate::round::Round;
-use crate::verdict::{Lifted, RuleKey, Stop};
-use crate::Reason;
+use crate::verdict::{AskedBy, Lifted, RuleKey, Stop};
 
 pub use event::Event;
 pub(crate) use session::{Attempts, LastResult, Session};
@@ -65,7 +64,7 @@ pub(crate) struct Asked {
     /// The rules that ask, if any does.
     pub(crate) rules: Vec<RuleKey>,
     /// What the person was told: each reason that asked, a rule by its id. A yes covers no other.
-    pub(crate) told: Vec<(Reason, Option<Arc<str>>)>,
+    pub(crate) told: Vec<AskedBy>,
 }
 
 /// The sessions that a write has to look at; each stands there once.
