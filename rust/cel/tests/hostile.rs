@@ -219,36 +219,40 @@ fn data_ten_thousand_levels_deep_is_an_error_where_it_is_walked_and_no_crash() {
 
 #[test]
 fn a_nul_is_a_character_like_any_other() {
-    let text = Value::from("a\0b");
-    assert!(truth(r#"x == "a\000b" && size(x) == 3 && x != "a" && x.endsWith("b") && x.contains("\x00")"#, &text));
-    assert!(truth("x.matches('^a.b$')", &text));
-    assert_eq!(faults("x == 'a\0b'", &Limits::default()), []);
-    assert_eq!(faults("x \0 == 1", &Limits::default()), [Code::Syntax]);
+    on_small_stack(|| {
+        let text = Value::from("a\0b");
+        assert!(truth(r#"x == "a\000b" && size(x) == 3 && x != "a" && x.endsWith("b") && x.contains("\x00")"#, &text));
+        assert!(truth("x.matches('^a.b$')", &text));
+        assert_eq!(faults("x == 'a\0b'", &Limits::default()), []);
+        assert_eq!(faults("x \0 == 1", &Limits::default()), [Code::Syntax]);
+    });
 }
 
 #[test]
 fn text_with_lone_surrogates_is_an_error_wherever_it_is_looked_at() {
-    let lone = || Value::Str(Text::Surrogates(b"a\xed\xa0\x80"[..].into()));
-    let limits = Limits::default();
-    for source in [
-        "x == 'a'",
-        "x != 'a'",
-        "x + 'a'",
-        "size(x)",
-        "x in ['a']",
-        "x.contains('a')",
-        "type(x)",
-        "string(x)",
-        "{x: 1}",
-    ] {
-        assert_eq!(error(source, &lone(), &limits), ErrorKind::NotUnicode, "{source}");
-    }
-    let holder = Value::Map(Map::new(vec![("a".into(), lone()), ("b".into(), Value::Int(1))]).unwrap());
-    assert!(truth("has(x.a) && x.b == 1 && size(x) == 2", &holder));
-    assert_eq!(error("x == {'a': 'a', 'b': 1}", &holder, &limits), ErrorKind::NotUnicode);
-    let key = Value::Map(Map::new(vec![(Text::Surrogates(b"\xed\xa0\x80"[..].into()), Value::Int(1))]).unwrap());
-    assert_eq!(error("x.map(k, k)", &key, &limits), ErrorKind::NotUnicode);
-    assert!(truth("size(x) == 1 && !('a' in x)", &key));
+    on_small_stack(|| {
+        let lone = || Value::Str(Text::Surrogates(b"a\xed\xa0\x80"[..].into()));
+        let limits = Limits::default();
+        for source in [
+            "x == 'a'",
+            "x != 'a'",
+            "x + 'a'",
+            "size(x)",
+            "x in ['a']",
+            "x.contains('a')",
+            "type(x)",
+            "string(x)",
+            "{x: 1}",
+        ] {
+            assert_eq!(error(source, &lone(), &limits), ErrorKind::NotUnicode, "{source}");
+        }
+        let holder = Value::Map(Map::new(vec![("a".into(), lone()), ("b".into(), Value::Int(1))]).unwrap());
+        assert!(truth("has(x.a) && x.b == 1 && size(x) == 2", &holder));
+        assert_eq!(error("x == {'a': 'a', 'b': 1}", &holder, &limits), ErrorKind::NotUnicode);
+        let key = Value::Map(Map::new(vec![(Text::Surrogates(b"\xed\xa0\x80"[..].into()), Value::Int(1))]).unwrap());
+        assert_eq!(error("x.map(k, k)", &key, &limits), ErrorKind::NotUnicode);
+        assert!(truth("size(x) == 1 && !('a' in x)", &key));
+    });
 }
 
 #[test]
