@@ -43,6 +43,7 @@ mod report;
 mod round;
 pub mod schema;
 mod scope;
+pub mod shared;
 mod snapshot;
 mod task;
 pub mod trace;
