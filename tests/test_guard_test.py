@@ -238,6 +238,29 @@ FAILED one
         assert (suite.attrib["tests"], suite.attrib["failures"], case.attrib["name"]) == ("1", "1", "a < b")
         assert case[0].attrib["message"] == "a_test.yaml:15:19: stop: expected at seq 3 or before, got at seq 4"
 
+    def test_github_and_markdown_say_where_and_what(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        result(tmp_path, LOOP + "  expect: {stop: {by: 3}}\n", name="a < b")
+        (tmp_path / "b_test.yaml").write_text(HEAD.replace("NAME", "two") + LOOP)
+        assert main(["test", ".", "--format", "github"]) == 1
+        assert capsys.readouterr().out == (
+            "::error file=a_test.yaml,line=15,endLine=15,col=19,endColumn=21,title=a < b"
+            "::stop: expected at seq 3 or before, got at seq 4\n"
+            "::error file=b_test.yaml,line=4,endLine=4,col=1,endColumn=5,title=CG712"
+            "::the test expects nothing, and so cannot fail"
+            "%0Ahelp: say with `expect:` what the run or one of its steps has to show\n"
+            "2 failed, 0 passed\n"
+        )
+        assert main(["test", ".", "--format", "markdown"]) == 1
+        assert capsys.readouterr().out == (
+            "### callgate test\n\n2 failed, 0 passed\n\n| | test | where | what |\n|---|---|---|---|\n"
+            "| failed | a &lt; b | `a_test.yaml:15:19` | stop: expected at seq 3 or before<br>got at seq 4 |\n"
+            "| error | two | `b_test.yaml:4:1` | CG712: the test expects nothing, and so cannot fail"
+            "<br>help: say with `expect:` what the run or one of its steps has to show |\n"
+        )
+
 
 class TestWhatCannotBeRun:
     @pytest.mark.parametrize(

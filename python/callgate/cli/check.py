@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     if all(diagnostic.severity != "error" for diagnostic in diagnostics):
         diagnostics = ordered([*diagnostics, *self_test(loaded)])
     diagnostics = concerning(loaded, diagnostics)
-    findings = Findings(diagnostics, loaded.sources, len(loaded.files), standing(loaded, now))
+    findings = Findings(diagnostics, loaded.sources, len(loaded.files), standing(loaded, now), loaded.files)
     if not arguments.resolved:
         sys.stdout.write(render(findings, arguments.format, wanted(sys.stdout)))
     else:

@@ -14,19 +14,25 @@ from callgate.policy.source import Source
 FORMATS: Final = {
     "text": "callgate.report.text",
     "json": "callgate.report.json_text",
+    "sarif": "callgate.report.sarif",
+    "github": "callgate.report.github",
+    "junit": "callgate.report.junit",
+    "markdown": "callgate.report.markdown",
 }
 
 
 class Findings(NamedTuple):
     """What a check found: diagnostics in their order, the text of the files, and how many files were read.
 
-    `standing` are the exceptions that stand.
+    `standing` are the exceptions that stand, `names` the files as diagnostics show them, for a format that tells of
+    those without findings too.
     """
 
     diagnostics: Sequence[Diagnostic]
     sources: Mapping[str, Source]
     files: int
     standing: Sequence[Standing] = ()
+    names: Sequence[str] = ()
 
     @property
     def errors(self) -> int:

@@ -22,6 +22,8 @@ FORMATS: Final = {
     "text": "callgate.report.tests",
     "json": "callgate.report.tests_json",
     "junit": "callgate.report.tests_junit",
+    "github": "callgate.report.tests_github",
+    "markdown": "callgate.report.tests_markdown",
 }
 AROUND: Final = 4
 """Decisions before and after the one that a failure is about."""
@@ -44,7 +46,7 @@ def render(run: GuardTestRun, color: bool = False) -> str:
     if diagnostics:
         files = len({found.file for found in diagnostics})
         parts.append("\n" + render_findings(Findings(diagnostics, run.sources, files), "text", color))
-    return "".join(parts) + _summary(run, color)
+    return "".join(parts) + summary(run, color)
 
 
 def _result(result: GuardTestResult, sources: Mapping[str, Source], color: bool) -> str:
@@ -103,7 +105,8 @@ def _around(rows: Sequence[Row], at: int | None) -> list[str]:
     return lines
 
 
-def _summary(run: GuardTestRun, color: bool) -> str:
+def summary(run: GuardTestRun, color: bool = False) -> str:
+    """How many tests passed and failed, in one line."""
     counts = Counter(result.outcome for result in run.results)
     failed, passed = counts["failed"] + counts["error"], counts["passed"]
     words = [paint(f"{failed} failed", "error", color)] if failed else []

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from typing import Final
-from xml.sax.saxutils import escape, quoteattr
 
 from callgate.policy.diagnostics import Diagnostic
 from callgate.testing.run import GuardTestResult, GuardTestRun
 
+from .places import place
 from .tests import told_unasserted
-
-# What XML 1.0 has no form for, not even as a reference.
-_REFUSED: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+from .xml_text import attribute, text
 
 
 def render(run: GuardTestRun, color: bool = False) -> str:
@@ -24,7 +20,7 @@ def render(run: GuardTestRun, color: bool = False) -> str:
     suites = [_suite(file, results) for file, results in files.items()]
     errors = [found for found in run.diagnostics if found.severity == "error"]
     if errors:
-        body = f'    <error message="cannot be loaded">{_text(_lines(errors))}</error>\n'
+        body = f'    <error message="cannot be loaded">{text(_lines(errors))}</error>\n'
         case = f'  <testcase classname="callgate" name="load">\n{body}  </testcase>\n'
         suites.append(f'<testsuite name="callgate" tests="1" failures="0" errors="1">\n{case}</testsuite>\n')
     return '<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n' + "".join(suites) + "</testsuites>\n"
@@ -35,39 +31,30 @@ def _suite(file: str, results: list[GuardTestResult]) -> str:
     counts = f'tests="{len(results)}" failures="{outcomes.count("failed")}" errors="{outcomes.count("error")}"'
     seconds = sum(result.seconds for result in results)
     cases = "".join(_case(result) for result in results)
-    return f'<testsuite name={_attribute(file)} {counts} time="{seconds:.6f}">\n{cases}</testsuite>\n'
+    return f'<testsuite name={attribute(file)} {counts} time="{seconds:.6f}">\n{cases}</testsuite>\n'
 
 
 def _case(result: GuardTestResult) -> str:
-    name, file = _attribute(result.name or result.file), _attribute(result.file)
+    name, file = attribute(result.name or result.file), attribute(result.file)
     head = f'  <testcase classname={file} name={name} time="{result.seconds:.6f}"'
     body = ""
     if result.outcome == "failed":
         told = [
-            f"{result.file}:{missed.span.line}:{missed.span.column}: {missed.failure.what}: "
+            f"{place(result.file, missed.span)}: {missed.failure.what}: "
             f"expected {missed.failure.expected}, got {missed.failure.actual}"
             for missed in result.missed
         ]
-        body += f"    <failure message={_attribute(told[0])}>{_text(chr(10).join(told))}</failure>\n"
+        body += f"    <failure message={attribute(told[0])}>{text(chr(10).join(told))}</failure>\n"
     if result.outcome == "error":
         told = _lines(result.diagnostics).splitlines()
-        body += f"    <error message={_attribute(told[0])}>{_text(chr(10).join(told))}</error>\n"
+        body += f"    <error message={attribute(told[0])}>{text(chr(10).join(told))}</error>\n"
     if result.unasserted:
-        body += f"    <system-out>unasserted: {_text(told_unasserted(result.unasserted))}</system-out>\n"
+        body += f"    <system-out>unasserted: {text(told_unasserted(result.unasserted))}</system-out>\n"
     return f"{head}>\n{body}  </testcase>\n" if body else f"{head}/>\n"
 
 
 def _lines(diagnostics: Iterable[Diagnostic]) -> str:
     lines = []
     for found in diagnostics:
-        place = f"{found.file}:{found.span.line}:{found.span.column}" if found.span is not None else found.file
-        lines.append(f"{place}: {found.code}: {found.message}")
+        lines.append(f"{place(found.file, found.span)}: {found.code}: {found.message}")
     return "\n".join(lines)
-
-
-def _text(text: str) -> str:
-    return escape(_REFUSED.sub("\ufffd", text))
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(_REFUSED.sub("\ufffd", text))

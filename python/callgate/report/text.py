@@ -12,7 +12,7 @@ from .snippet import printable, snippet
 def render(findings: Findings, color: bool = False) -> str:
     """All diagnostics, a blank line after each, and a line that counts them."""
     blocks = [_block(diagnostic, findings, color) for diagnostic in findings.diagnostics]
-    lines = [*_standing(findings), _summary(findings, color)]
+    lines = [*_standing(findings), summary(findings, color)]
     return "".join(block + "\n\n" for block in blocks) + "\n".join(lines) + "\n"
 
 
@@ -49,7 +49,8 @@ def _shown(file: str, span: Span | None, role: str, gutter: int, findings: Findi
     return lines if source is None else lines + snippet(source, span, gutter, role, color)
 
 
-def _summary(findings: Findings, color: bool) -> str:
+def summary(findings: Findings, color: bool = False) -> str:
+    """How many errors and warnings in how many files, in one line."""
     files = _count(findings.files, "file")
     counts = [
         paint(_count(number, word), word, color)
