@@ -342,6 +342,10 @@ class Task:
             rungs["max_period"] = (self.detectors.get("cycle") or {}).get("max_period", 8)
         return rungs
 
+    def refuses(self, tool: Tool) -> bool:
+        """Say whether the tool is refused for being undeclared."""
+        return not tool.declared and self.policy.get("undeclared_tools") == "refuse"
+
     def findings(self, call: Call) -> tuple[list[tuple[str, Streak]], float | None]:
         """Give the findings that refuse the call, and the seconds until a poll that came too early may come again."""
         found = []
@@ -360,10 +364,8 @@ class Task:
         if not takes(call) and not any(reason == "invalid_arguments" for reason, _ in found):
             the_call = ("session", call.agent, "calls", frozenset([call.loose]))
             found.append(("invalid_arguments", Streak(0, None, the_call)))
-        if not call.tool.declared and self.policy.get("undeclared_tools") == "refuse":
-            if not any(reason == "unknown_tool" for reason, _ in found):
-                found.append(("unknown_tool", Streak(0, None, ("session", call.agent, "tool", call.tool.name))))
-            self.history.append(Refused(call))
+        if self.refuses(call.tool) and not any(reason == "unknown_tool" for reason, _ in found):
+            found.append(("unknown_tool", Streak(0, None, ("session", call.agent, "tool", call.tool.name))))
         interval = (call.tool.waiting or {}).get("min_interval")
         answers = polls(self.history, call)
         if interval is not None and answers:
@@ -442,6 +444,8 @@ class Task:
             verdict.exit = self.needs.exit(self.history)
         if call.tool.form_failed:
             verdict.notes += self.heard([(call.id, "policy_error")])
+        if verdict.action != "allow" and "unknown_tool" in actions and self.refuses(call.tool):
+            self.history.append(Refused(call))
         if verdict.action == "allow":
             call.new = not any(
                 isinstance(entry, Dispatched) and entry.call.loose == call.loose for entry in self.history
