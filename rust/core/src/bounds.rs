@@ -37,6 +37,12 @@ pub(crate) const INCIDENTS: usize = most(4_096);
 pub(crate) const ASKED: usize = most(16_384);
 /// Names of undeclared tools whose calls are counted one by one.
 pub(crate) const UNDECLARED: usize = most(65_536);
+/// Claims that ended and are still known by their id, of everything that shares a memory.
+pub(crate) const ENDED_CLAIMS: usize = most(65_536);
+/// Completed effects that everything that shares a memory remembers.
+pub(crate) const EFFECTS: usize = most(1_000_000);
+/// Tasks whose counters and denials a memory keeps.
+pub(crate) const SHARED_TASKS: usize = most(1_000_000);
 
 /// Forgets the whole table if another key would be one too many.
 pub(crate) fn make_room<K: Eq + Hash, V>(table: &mut FxHashMap<K, V>, key: &K, most: usize) {

@@ -1,0 +1,105 @@
+//! The rows of shared state that one operation touches: a store reads them, has the operation done on them, and writes back
+//! what changed, in one transaction.
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::breaker::{Breaker, Passage};
+use super::claim::{EffectClaim, Grant};
+use super::counters::Counters;
+use super::ledger::Entries;
+
+/// What an operation reads and changes.
+///
+/// A commit needs: the hold of its id, the counters of its task, the breakers that it names, those of its denials that are on
+/// record, and of the ledger the entry of its key and those of its task and tool that are not completed. The end of a claim
+/// needs the same for what its hold names, and the entries that it resolves; an id without a hold, the entries that it owns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rows {
+    /// What stands under the operation's id.
+    pub hold: Option<Hold>,
+    /// The task's counters.
+    pub counters: Counters,
+    /// Entries of the ledger, by key.
+    pub entries: Entries,
+    /// Breakers by name.
+    pub breakers: BTreeMap<String, Breaker>,
+    /// The task's denials.
+    pub denials: BTreeSet<String>,
+}
+
+/// What stands under the id of a claim or settlement: what it holds, and that it was answered already.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Hold {
+    /// The claim's or settlement's.
+    pub id: String,
+    /// Its task.
+    pub task: String,
+    /// When its owner counts as dead.
+    pub lease_until: f64,
+    /// Until when it is kept, so that what comes twice counts once.
+    pub keep_until: f64,
+    /// It was settled or released.
+    pub ended: bool,
+    /// What it took of counters.
+    pub amounts: Vec<(String, f64)>,
+    /// The effect that it began.
+    pub effect: Option<EffectClaim>,
+    /// The breakers that let it through.
+    pub passages: BTreeMap<String, Passage>,
+    /// What it was told, without the counts.
+    pub grant: Grant,
+}
+
+impl Hold {
+    /// It holds nothing, and is kept only so that what comes twice counts once.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.amounts.is_empty() && self.effect.is_none() && self.passages.is_empty()
+    }
+}
+
+/// What an operation changed; None is a row that is gone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changes {
+    /// What stands under the operation's id now, if that is new.
+    pub hold: Option<Hold>,
+    /// Counters of the hold's task.
+    pub counters: Counters,
+    /// Entries by key.
+    pub entries: BTreeMap<String, Option<super::Entry>>,
+    /// Breakers by name.
+    pub breakers: BTreeMap<String, Breaker>,
+    /// Denials of the hold's task: on record or off.
+    pub denials: BTreeMap<String, bool>,
+}
+
+impl Rows {
+    /// What is other than it was before.
+    #[must_use]
+    pub fn since(self, before: &Self) -> Changes {
+        let gone = before.entries.keys().filter(|key| !self.entries.contains_key(*key)).map(|key| (key.clone(), None));
+        let mut entries: BTreeMap<_, _> = gone.collect();
+        let written = self.entries.into_iter().filter(|(key, entry)| before.entries.get(key) != Some(entry));
+        entries.extend(written.map(|(key, entry)| (key, Some(entry))));
+        let lifted = before.denials.difference(&self.denials).map(|key| (key.clone(), false));
+        let denied = self.denials.difference(&before.denials).map(|key| (key.clone(), true));
+        Changes {
+            denials: lifted.chain(denied).collect(),
+            hold: self.hold.filter(|hold| before.hold.as_ref() != Some(hold)),
+            counters: self
+                .counters
+                .into_iter()
+                .filter(|(name, count)| before.counters.get(name) != Some(count))
+                .collect(),
+            entries,
+            breakers: self
+                .breakers
+                .into_iter()
+                .filter(|(name, breaker)| before.breakers.get(name) != Some(breaker))
+                .collect(),
+        }
+    }
+}
