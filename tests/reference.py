@@ -487,6 +487,8 @@ class Task:
             return
         verdict.action = "refuse"
         verdict.code = code(verdict.reasons[0])
+        if verdict.reasons[0] != "stale_wait":
+            verdict.retry_after = None
         verdict.notes = [note for note in verdict.notes if note[1].partition(":")[0] in ("policy_error", "rule")]
         verdict.reuse_of = verdict.age = None
 
