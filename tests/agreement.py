@@ -337,6 +337,7 @@ FAULTS: list[dict[str, Any]] = [
     {"error": {"type": "timeout"}},
     {"error": {"type": "timeout"}},
     {"error": {"type": "cancelled"}},
+    {"error": {"type": "connection_lost", "message": "half an answer"}},
     {"error": {"type": "network", "message": "reset"}},
     {"error": {"type": "invalid_arguments", "message": "missing key"}},
     {"error": {"type": "invalid_arguments", "message": "missing key"}},

@@ -93,11 +93,11 @@ class Outcome:
                 self.named = entry.get("type", self.type)
                 declared = str(entry["class"])
                 break
-        if tool.effect in ("write", "external") and self.type in ("timeout", "cancelled"):
+        if tool.effect in ("write", "external") and self.type in ("timeout", "cancelled", "connection_lost"):
             return "ambiguous"
         if declared is not None:
             return declared
-        if self.type in ("timeout", "cancelled"):
+        if self.type in ("timeout", "cancelled", "connection_lost"):
             return "transient" if tool.effect == "read" else "ambiguous"
         if self.type == "http":
             return "transient" if self.status in TRANSIENT_STATUS else "permanent"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from callgate._core import TaskState
 
 from . import argument_types
-from .errors import SpawnError, reported
+from .errors import SpawnError
+from .reported import reported
 
 if TYPE_CHECKING:
     from callgate._core import Assessment, CompiledPolicy, ModelAdvice, Note, Proposal, Skipped, Stop, Verdict
@@ -82,6 +83,7 @@ class Task:
         *,
         call_id: str | None = None,
         hints: Mapping[str, Any] | None = None,
+        again: bool = False,
         now: float | None = None,
     ) -> Verdict:
         """Judge one call before it runs.
@@ -92,6 +94,8 @@ class Task:
                 reason `invalid_arguments`; nothing is raised.
             call_id: the model's id for the call; the engine makes one where it is left out.
             hints: what the host computed for the policy's `hints`.
+            again: this is a further attempt of a call that failed, made without asking the model: it takes no step, and
+                within a round it is not answered with the attempt before.
             now: seconds since the task's start; the gate's clock where it is left out.
 
         Returns:
@@ -114,6 +118,7 @@ class Task:
             argument_types.optional_text(call_id, "call_id"),
             argument_types.mapping(hints, "hints"),
             self._now(now),
+            again=again,
         )
         if verdict.action == "stop":
             self._hand_over()

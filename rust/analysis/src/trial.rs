@@ -28,6 +28,7 @@ pub(crate) fn request(tool: &str, arguments: Value, hints: Option<Value>, call_i
         call_id: call_id.map(Into::into),
         hints: hints.map(Arc::new),
         fault: None,
+        again: false,
     }
 }
 

@@ -91,7 +91,8 @@ mod tests {
     fn call(task: &mut Task, policy: &Policy, tool: &str, n: u32, outcome: &Outcome) {
         let arguments = read_json(format!(r#"{{"n": {n}}}"#).as_bytes()).unwrap();
         let (call_id, hints, fault) = (None, None, None);
-        let request = Request { tool: tool.into(), arguments: Arc::new(arguments), call_id, hints, fault };
+        let request =
+            Request { tool: tool.into(), arguments: Arc::new(arguments), call_id, hints, fault, again: false };
         let verdict = task.admit(policy, "root", &[request], Some(f64::from(n))).remove(0);
         if verdict.action == crate::Action::Allow {
             task.observe(policy, &verdict.call_id, outcome, Some(f64::from(n))).unwrap();
@@ -167,7 +168,8 @@ mod tests {
         let reasons = |task: &mut Task, tool: &str, n: u32| {
             let arguments = Value::Map(callgate_value::Map::new(vec![("n".into(), Value::Int(i64::from(n)))]).unwrap());
             let (call_id, hints, fault) = (None, None, None);
-            let request = Request { tool: tool.into(), arguments: Arc::new(arguments), call_id, hints, fault };
+            let request =
+                Request { tool: tool.into(), arguments: Arc::new(arguments), call_id, hints, fault, again: false };
             let verdict = task.admit(&policy, "root", &[request], None).remove(0);
             verdict.findings.iter().map(crate::Finding::name).collect::<Vec<_>>()
         };

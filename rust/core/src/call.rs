@@ -18,6 +18,9 @@ pub struct Request {
     pub hints: Option<Arc<Value>>,
     /// Why the arguments are none, where the host handed over something without a JSON form.
     pub fault: Option<Arc<str>>,
+    /// A further attempt of a call that failed, made without asking the model: it takes no step, and is not answered with
+    /// the attempt before.
+    pub again: bool,
 }
 
 /// What part of something a call asks for.

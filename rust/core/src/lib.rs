@@ -60,5 +60,6 @@ pub use reason::Reason;
 pub use snapshot::SnapshotError;
 pub use task::{Event, Task};
 pub use verdict::{
-    reason_name, Action, Assessment, Evidence, ExitDecision, Finding, Grade, Lifted, Next, Note, Status, Stop, Verdict,
+    reason_name, Action, Assessment, Backoff, Evidence, ExitDecision, Finding, Grade, Lifted, Next, Note, Status, Stop,
+    TimeLeft, Verdict,
 };

@@ -101,7 +101,7 @@ impl Scope for ResultScope<'_> {
 pub(crate) fn default_class(kind: &str, status: Option<i64>, effect: Effect) -> ErrorClass {
     let uncertain = if effect == Effect::Read { ErrorClass::Transient } else { ErrorClass::Ambiguous };
     match kind {
-        "timeout" | "cancelled" => uncertain,
+        "timeout" | "cancelled" | "connection_lost" => uncertain,
         "network" | "throttled" => ErrorClass::Transient,
         "unknown_tool" | "invalid_arguments" => ErrorClass::Format,
         "denied" => ErrorClass::Denied,

@@ -100,6 +100,12 @@ impl Round {
         }
     }
 
+    /// Whether a member is still out.
+    pub(crate) fn is_out(&self, call_id: &str) -> bool {
+        let member = self.places.get(call_id).and_then(|place| self.members.get(*place));
+        member.is_some_and(|member| matches!(member.fate, Fate::Out))
+    }
+
     /// Whether a member was dispatched.
     pub(crate) fn ran(&self, call_id: &str) -> bool {
         let member = self.places.get(call_id).and_then(|place| self.members.get(*place));

@@ -213,7 +213,7 @@ fn call_of(value: Value) -> Result<CallRecord, String> {
             _ => {}
         }
     }
-    let request = Request { tool, arguments: Arc::new(arguments), call_id, hints, fault: None };
+    let request = Request { tool, arguments: Arc::new(arguments), call_id, hints, fault: None, again: false };
     let answered = result.is_some() || error.is_some() || is_error || digest.is_some();
     Ok(CallRecord {
         request,

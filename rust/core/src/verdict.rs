@@ -245,6 +245,32 @@ pub struct Stop {
     pub evidence: Value,
 }
 
+/// Seconds that the layers above a call leave it, as far as the policy says.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TimeLeft {
+    /// For an answer of the tool's server.
+    pub server: Option<f64>,
+    /// Of the step of the model.
+    pub step: Option<f64>,
+    /// Of the agent's part of the task.
+    pub task: Option<f64>,
+    /// Of the whole task.
+    pub workflow: Option<f64>,
+}
+
+/// How pauses between attempts grow and are spread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Backoff {
+    /// The first pause, in seconds.
+    pub initial: f64,
+    /// What it is multiplied by each time.
+    pub factor: f64,
+    /// The longest pause, in seconds.
+    pub longest: f64,
+    /// How pauses are spread.
+    pub jitter: crate::policy::Jitter,
+}
+
 /// May this call run?
 #[derive(Clone, Debug)]
 pub struct Verdict {
@@ -268,6 +294,12 @@ pub struct Verdict {
     pub reused: Option<(std::sync::Arc<Value>, f64)>,
     /// How long the call may take, in seconds, as far as the policy says.
     pub timeout: Option<f64>,
+    /// The server that the tool lives on.
+    pub server: Option<std::sync::Arc<str>>,
+    /// How long what is above the call may still take.
+    pub time_left: TimeLeft,
+    /// How pauses between attempts grow and are spread, where the tool is tried again.
+    pub backoff: Option<Backoff>,
     /// `stop`: how the task should end.
     pub stop: Option<Stop>,
     /// The bindings of the policies that applied; none where one policy applies to everyone.

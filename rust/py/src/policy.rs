@@ -137,8 +137,14 @@ impl CompiledPolicy {
     fn identify(&self, tool: &str, arguments: &Bound<'_, PyAny>) -> PyResult<(String, &'static str, bool)> {
         let py = arguments.py();
         let lifted = lift_arguments(arguments).map_err(|fault| fault.into_error(py, "arguments"))?;
-        let request =
-            Request { tool: tool.into(), arguments: Arc::new(lifted), call_id: None, hints: None, fault: None };
+        let request = Request {
+            tool: tool.into(),
+            arguments: Arc::new(lifted),
+            call_id: None,
+            hints: None,
+            fault: None,
+            again: false,
+        };
         // the policy's digest as key: the same texts for one policy everywhere, others for any other
         let mut key = [0; 16];
         key.iter_mut().zip(self.guard.digest().bytes()).for_each(|(to, from)| *to = from);

@@ -93,6 +93,7 @@ fn request(
     arguments: &Bound<'_, PyAny>,
     call_id: Option<String>,
     hints: Option<&Bound<'_, PyAny>>,
+    again: bool,
 ) -> Request {
     let lifted = lift_arguments(arguments).map_err(|fault| fault.into_error(arguments.py(), "arguments"));
     let (arguments, fault) = match lifted {
@@ -106,6 +107,7 @@ fn request(
         call_id: call_id.map(Into::into),
         hints: hints.map(|hints| Arc::new(lift_result(hints))),
         fault: fault.map(Into::into),
+        again,
     }
 }
 
@@ -189,8 +191,9 @@ impl TaskState {
         state.task.snapshot(&any).map_err(|error| unreadable(&error))
     }
 
-    /// Judges one call.
-    #[pyo3(signature = (agent, tool, arguments, call_id, hints, now))]
+    /// Judges one call; `again` is a further attempt of one that failed.
+    #[pyo3(signature = (agent, tool, arguments, call_id, hints, now, *, again = false))]
+    #[allow(clippy::too_many_arguments)]
     fn admit(
         &self,
         agent: &str,
@@ -199,8 +202,9 @@ impl TaskState {
         call_id: Option<Loose>,
         hints: Option<&Bound<'_, PyAny>>,
         now: Option<f64>,
+        again: bool,
     ) -> PyResult<Verdict> {
-        let request = request(tool.0, arguments, call_id.map(|id| id.0), hints);
+        let request = request(tool.0, arguments, call_id.map(|id| id.0), hints, again);
         let fault = request.fault.is_some();
         let mut state = self.lock()?;
         let (policy, task) = state.of(&self.guard, agent);
@@ -220,7 +224,7 @@ impl TaskState {
     ) -> PyResult<Vec<Verdict>> {
         let (requests, given): (Vec<Request>, Vec<Bound<'_, PyAny>>) = calls
             .into_iter()
-            .map(|(tool, args, id, hints)| (request(tool.0, &args, id.map(|id| id.0), hints.as_ref()), args))
+            .map(|(tool, args, id, hints)| (request(tool.0, &args, id.map(|id| id.0), hints.as_ref(), false), args))
             .unzip();
         let mut state = self.lock()?;
         let (policy, task) = state.of(&self.guard, agent);

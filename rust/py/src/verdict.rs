@@ -282,6 +282,34 @@ impl Verdict {
         self.verdict.timeout
     }
 
+    /// The server that the tool lives on, where its manifest names one.
+    #[getter]
+    fn server(&self) -> Option<&str> {
+        self.verdict.server.as_deref()
+    }
+
+    /// Seconds that the layers above the call leave it, as far as the policy says: `server`, `step`, `task`, `workflow`.
+    #[getter]
+    fn time_left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let left = self.verdict.time_left;
+        let dict = PyDict::new(py);
+        for (layer, seconds) in
+            [("server", left.server), ("step", left.step), ("task", left.task), ("workflow", left.workflow)]
+        {
+            if let Some(seconds) = seconds {
+                dict.set_item(layer, seconds)?;
+            }
+        }
+        Ok(dict)
+    }
+
+    /// How pauses between attempts grow and are spread, where the tool is tried again: the first pause and the factor, the
+    /// longest pause, and the name of the spread.
+    #[getter]
+    fn backoff(&self) -> Option<(f64, f64, f64, &'static str)> {
+        self.verdict.backoff.map(|it| (it.initial, it.factor, it.longest, it.jitter.name()))
+    }
+
     /// The bindings of the policies that applied, each (name, policy, mode, rollout); none where one policy applies to
     /// everyone.
     #[getter]

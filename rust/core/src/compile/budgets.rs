@@ -1,5 +1,4 @@
 //! `spec.budgets` and `spec.time`, with the preset underneath.
-use super::{at, Faults, Place};
 use crate::model::budgets::{self as written, BatchAdmission, Children, TimeLimits};
 use crate::model::limit::{Cost, Limit};
 use crate::model::numbers::Count;
@@ -26,13 +25,10 @@ fn seconds(limit: Option<&Limit<Duration>>, preset: Option<f64>) -> Option<f64> 
     }
 }
 
-pub(crate) fn compile(budgets: Option<&written::Budgets>, time: Option<&TimeLimits>, faults: &mut Faults) -> Budgets {
+pub(crate) fn compile(budgets: Option<&written::Budgets>, time: Option<&TimeLimits>) -> Budgets {
     let none = written::Budgets::default();
     let budgets = budgets.unwrap_or(&none);
     let preset = budgets.preset.map(written::Preset::values);
-    if time.is_some_and(|time| time.server.is_some()) {
-        faults.not_yet(Place::Policy, &at(&["spec", "time", "server"]), "a time-out for a whole server");
-    }
     let named = |limits: Option<&crate::model::Named<Limit<Count>>>| {
         let limits = limits.into_iter().flat_map(|limits| limits.iter());
         limits.filter_map(|(name, limit)| Some((name.to_owned(), number(limit.value()?.get())))).collect()
@@ -70,6 +66,7 @@ pub(crate) fn compile(budgets: Option<&written::Budgets>, time: Option<&TimeLimi
         task_time: seconds(time.and_then(|it| it.task.as_ref()), preset.map(|(_, _, seconds)| seconds)),
         workflow_time: seconds(time.and_then(|it| it.workflow.as_ref()), None),
         step_time: seconds(time.and_then(|it| it.step.as_ref()), None),
+        server_time: seconds(time.and_then(|it| it.server.as_ref()), None),
         tool_time: seconds(time.and_then(|it| it.tool.as_ref()), None),
     }
 }

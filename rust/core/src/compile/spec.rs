@@ -108,7 +108,7 @@ pub(crate) fn compile(
         stream_transfer_cycle: thresholds.general.transfer_cycle,
         undeclared: Arc::new(thresholds.general.blind()),
         undeclared_special: thresholds.blind_by_name(|name| tools.contains_key(name)),
-        budgets: budgets::compile(spec.budgets.as_ref(), spec.time.as_ref(), faults),
+        budgets: budgets::compile(spec.budgets.as_ref(), spec.time.as_ref()),
         ladder: Ladder {
             reuse_reads: count(ladder.and_then(|it| it.reuse_reads)).unwrap_or(0),
             stop_after_refusals: count(ladder.and_then(|it| it.stop_after_refusals)),

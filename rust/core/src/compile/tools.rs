@@ -14,7 +14,7 @@ use crate::model::manifest as written;
 use crate::model::texts::Name;
 use crate::model::{codes, Fault, Pointer};
 use crate::policy::{
-    Coverage, Effect, ErrorClass, ErrorRule, Identity, ResultContract, Retry, Tool, ToolEntry, Trim, Waiting,
+    Coverage, Effect, ErrorClass, ErrorRule, Identity, Jitter, ResultContract, Retry, Tool, ToolEntry, Trim, Waiting,
 };
 use crate::schema::ArgumentSchema;
 
@@ -33,6 +33,7 @@ pub(crate) fn compile(
     faults: &mut Faults,
 ) {
     let place = Place::Manifest(position);
+    let server = spec.server.as_ref().map(|server| shared(server.as_str()));
     for (name, tool) in spec.tools.iter().flat_map(|tools| tools.iter()) {
         if tool.extends.is_some() {
             continue; // an alias: it comes to what another is compiled to
@@ -42,7 +43,7 @@ pub(crate) fn compile(
         let arguments = argument_type(tool);
         let call = scopes::env(Stand::Call, arguments.clone(), given, &[]);
         let outcome = scopes::env(Stand::Outcome, arguments.clone(), given, &[]);
-        let ground = Ground { place, call: &call, outcome: &outcome, thresholds };
+        let ground = Ground { place, server: server.as_ref(), call: &call, outcome: &outcome, thresholds };
         let base = Arc::new(one(&ground, &at, name, tool, faults));
         text_results::check_tool(place, &at, &base, faults);
         check_effect(place, &at, tool, &arguments, given, faults);
@@ -151,6 +152,7 @@ fn argument_type(tool: &written::Tool) -> Type {
 /// What the parts of a tool are compiled against.
 struct Ground<'g> {
     place: Place,
+    server: Option<&'g Arc<str>>,
     call: &'g Env,
     outcome: &'g Env,
     thresholds: &'g Thresholds,
@@ -194,6 +196,7 @@ fn one(ground: &Ground<'_>, at: &Pointer, name: &str, tool: &written::Tool, faul
         transfer: tool.transfer.unwrap_or(false),
         errors: errors(ground, &at.key("errors"), tool.errors.as_ref(), faults),
         retry: tool.retry.as_ref().map(retry),
+        server: ground.server.cloned(),
         timeout: tool.timeout.map(|timeout| timeout.seconds()),
         cache_ttl: tool.cache.as_ref().and_then(|cache| cache.ttl).map_or(CACHE_TTL, |ttl| ttl.seconds()),
     }
@@ -332,6 +335,16 @@ fn errors(
     rules
 }
 
+fn jitter(written: written::Jitter) -> Jitter {
+    match written {
+        written::Jitter::None => Jitter::None,
+        written::Jitter::Full => Jitter::Full,
+        written::Jitter::Equal => Jitter::Equal,
+        written::Jitter::Decorrelated => Jitter::Decorrelated,
+        written::Jitter::Proportional => Jitter::Proportional,
+    }
+}
+
 fn retry(written: &written::Retry) -> Retry {
     let backoff = written.backoff.as_ref();
     let seconds = |value: Option<crate::model::times::Duration>, default| value.map_or(default, |it| it.seconds());
@@ -344,5 +357,6 @@ fn retry(written: &written::Retry) -> Retry {
         initial: seconds(backoff.and_then(|it| it.initial), 1.0),
         factor: backoff.and_then(|it| it.factor).map_or(2.0, |factor| factor.0),
         longest: seconds(backoff.and_then(|it| it.max), 60.0),
+        jitter: backoff.and_then(|it| it.jitter).map_or(Jitter::Full, jitter),
     }
 }

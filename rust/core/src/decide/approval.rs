@@ -1,5 +1,8 @@
 //! The other half of `ask`: a person says yes or no.
+use std::sync::Arc;
+
 use super::Given;
+use crate::call::Call;
 use crate::policy::Policy;
 use crate::reply;
 use crate::task::{Asked, Task};
@@ -47,9 +50,7 @@ impl Task {
             self.replace_step(session, step);
         }
         if let Some(first) = displaced.filter(|_| verdict.action != Action::Allow) {
-            if let Some(round) = self.sessions.get_mut(session).and_then(|session| session.round.as_mut()) {
-                round.firsts.insert(exact, first);
-            }
+            self.restore_first(session, exact, first);
         }
         if verdict.action == Action::Allow {
             self.incidents.close(&IncidentKey::TaskCall { call: loose });
@@ -64,8 +65,26 @@ impl Task {
         Ok(verdict)
     }
 
+    /// The open round forgets the attempt before, so that a further one is not answered with it; one that is still out
+    /// stays. Gives the attempt.
+    pub(super) fn forget_attempt(&mut self, call: &Call) -> Option<Arc<str>> {
+        let round = self.sessions.get_mut(call.session).and_then(|session| session.round.as_mut())?;
+        let before = round.firsts.get(&call.exact.0)?;
+        if round.is_out(before) {
+            return None;
+        }
+        round.firsts.remove(&call.exact.0)
+    }
+
+    /// What the open round answers equal calls with is again what it was.
+    pub(super) fn restore_first(&mut self, session: usize, exact: u64, first: Arc<str>) {
+        if let Some(round) = self.sessions.get_mut(session).and_then(|session| session.round.as_mut()) {
+            round.firsts.insert(exact, first);
+        }
+    }
+
     /// Puts `(taken, over)` in place of what the open round says of its step; gives what it said.
-    fn replace_step(&mut self, session: usize, (taken, over): (bool, bool)) -> (bool, bool) {
+    pub(super) fn replace_step(&mut self, session: usize, (taken, over): (bool, bool)) -> (bool, bool) {
         let round = self.sessions.get_mut(session).and_then(|session| session.round.as_mut());
         round.map_or((false, false), |round| {
             (std::mem::replace(&mut round.step_taken, taken), std::mem::replace(&mut round.step_over, over))

@@ -18,11 +18,15 @@ impl Task {
     pub fn admit(&mut self, policy: &Policy, agent: &str, requests: &[Request], now: Option<f64>) -> Vec<Verdict> {
         let now = self.clock(now);
         let session = self.session(policy, agent);
-        let explicit = self.sessions.get(session).and_then(|it| it.round.as_ref()).is_some_and(|round| round.explicit);
-        if !explicit {
+        let again = !requests.is_empty() && requests.iter().all(|request| request.again);
+        let open = self.sessions.get(session).and_then(|it| it.round.as_ref()).map(|round| round.explicit);
+        // further attempts belong to the turn of the model that their calls were made in, if that is still open
+        let own = !(open == Some(true) || again && open.is_some());
+        if own {
             self.close_round(policy, session);
             self.open_round(session, false, now);
         }
+        let step = again.then(|| self.replace_step(session, (true, false)));
         let agent_symbol = self.sessions.get(session).map_or(0, |session| session.agent_symbol);
         let calls: Vec<Arc<Call>> = requests
             .iter()
@@ -34,8 +38,16 @@ impl Task {
         let forced = if calls.len() > 1 { self.over_budget(policy, session, &calls, &ids) } else { Vec::new() };
         let mut verdicts = Vec::with_capacity(calls.len());
         for (call, (id, is_bad)) in calls.into_iter().zip(ids) {
+            let (exact, before) = (call.exact.0, if again { self.forget_attempt(&call) } else { None });
             let decision = self.decide_now(policy, &call, (&id, is_bad), Given { forced: &forced, ..Given::default() });
-            verdicts.push(self.commit(policy, call, id, decision));
+            let verdict = self.commit(policy, call, id, decision);
+            if let Some(before) = before.filter(|_| verdict.action != Action::Allow) {
+                self.restore_first(session, exact, before);
+            }
+            verdicts.push(verdict);
+        }
+        if let Some(step) = step.filter(|_| !own) {
+            self.replace_step(session, step);
         }
         let mut earlier = std::mem::take(&mut self.remarks);
         if policy.mode == Mode::Audit {

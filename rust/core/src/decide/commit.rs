@@ -3,14 +3,15 @@ use std::sync::Arc;
 
 use super::Decision;
 use crate::bounds::{make_room, ASKED, PAST_CALLS};
+use crate::budget::Elapsed;
 use crate::call::Call;
 use crate::detect::{Detector, Dispatch};
 use crate::journal::map;
-use crate::policy::{Mode, Policy};
+use crate::policy::{Budgets, Limit, Mode, Policy, Retry};
 use crate::reply;
 use crate::round::{Fate, Member};
 use crate::task::{Asked, Out, Task};
-use crate::verdict::{Action, Finding, IncidentKey, Stop, Verdict};
+use crate::verdict::{Action, Backoff, Finding, IncidentKey, Stop, TimeLeft, Verdict};
 use crate::Reason;
 
 impl Task {
@@ -60,6 +61,9 @@ impl Task {
             tool: Arc::clone(&call.tool.name),
             arguments: Arc::clone(&call.arguments),
             timeout: timeout(policy, &call),
+            server: call.tool.server.clone(),
+            time_left: time_left(policy, &call, elapsed),
+            backoff: call.tool.retry.as_ref().map(backoff),
             call_id,
             action,
             would,
@@ -220,6 +224,23 @@ impl Task {
             *own = own.saturating_add(1);
         }
     }
+}
+
+/// What the strictest of the policies that apply leave each layer.
+fn time_left(policy: &Policy, call: &Call, elapsed: Elapsed) -> TimeLeft {
+    let left = |limit: fn(&Budgets) -> Limit, spent: f64| {
+        policy.each().filter_map(|policy| limit(&policy.budgets)).reduce(f64::min).map(|limit| (limit - spent).max(0.0))
+    };
+    TimeLeft {
+        server: call.tool.server.as_ref().and_then(|_| left(|budgets| budgets.server_time, 0.0)),
+        step: left(|budgets| budgets.step_time, elapsed.step),
+        task: left(|budgets| budgets.task_time, elapsed.task),
+        workflow: left(|budgets| budgets.workflow_time, elapsed.workflow),
+    }
+}
+
+fn backoff(retry: &Retry) -> Backoff {
+    Backoff { initial: retry.initial, factor: retry.factor, longest: retry.longest, jitter: retry.jitter }
 }
 
 /// The tool's own, else the shortest of what the policies give every tool.

@@ -149,7 +149,7 @@ impl Task {
             return None;
         }
         let (tool, copy) = (Arc::clone(&edge.to), Arc::clone(&arguments));
-        let request = Request { tool, arguments: copy, call_id: None, hints: None, fault: None };
+        let request = Request { tool, arguments: copy, call_id: None, hints: None, fault: None, again: false };
         let call = identify(policy, &self.key, &request, seen.call.session, (seen.call.agent, 0));
         (!self.seen.contains(&call.loose)).then_some(arguments)
     }

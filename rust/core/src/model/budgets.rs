@@ -135,6 +135,8 @@ words! {
         Http = "http",
         /// The call was given up.
         Cancelled = "cancelled",
+        /// The answer did not come whole.
+        ConnectionLost = "connection_lost",
         /// The tool reported an error.
         ToolError = "tool_error",
         /// A command ended with another code than zero.

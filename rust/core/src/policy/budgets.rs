@@ -41,6 +41,8 @@ pub struct Budgets {
     pub workflow_time: Limit,
     /// Seconds for one round.
     pub step_time: Limit,
+    /// Seconds for one call of a server, before all that wait for that server fail.
+    pub server_time: Limit,
     /// Seconds for one call.
     pub tool_time: Limit,
 }

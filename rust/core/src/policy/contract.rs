@@ -118,4 +118,35 @@ pub struct Retry {
     pub factor: f64,
     /// Longest pause, in seconds.
     pub longest: f64,
+    /// How pauses are spread.
+    pub jitter: Jitter,
+}
+
+/// How pauses are spread, so that many callers do not come back at once. The host does that: the core knows no chance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Jitter {
+    /// Not at all.
+    None,
+    /// Anything from zero to the computed pause.
+    Full,
+    /// Half of the computed pause, and anything up to the other half.
+    Equal,
+    /// Anything from the first pause to three times the last one.
+    Decorrelated,
+    /// The computed pause, give or take a fifth.
+    Proportional,
+}
+
+impl Jitter {
+    /// The name in policies.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Full => "full",
+            Self::Equal => "equal",
+            Self::Decorrelated => "decorrelated",
+            Self::Proportional => "proportional",
+        }
+    }
 }

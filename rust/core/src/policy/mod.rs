@@ -20,7 +20,7 @@ use crate::expression::Expression;
 
 pub use binding::{Binding, Exception, Match};
 pub use budgets::{Budgets, Limit};
-pub use contract::{Coverage, ErrorClass, ErrorRule, ResultContract, Retry, Waiting};
+pub use contract::{Coverage, ErrorClass, ErrorRule, Jitter, ResultContract, Retry, Waiting};
 pub use detectors::{Cycle, Detectors, Diversity, ExactRepeat, NoGain, Oscillation, Rungs};
 pub use fallback::{Edge, EdgeKind, End, Fallback, FallbackStep};
 pub use identity::{Identity, Trim};

@@ -64,6 +64,8 @@ pub struct Tool {
     pub errors: Vec<ErrorRule>,
     /// Retries.
     pub retry: Option<Retry>,
+    /// The server that it lives on.
+    pub server: Option<Arc<str>>,
     /// How long a call may take, in seconds.
     pub timeout: Option<f64>,
     /// How long a result may be reused, in seconds.
@@ -92,6 +94,7 @@ impl Tool {
             transfer: false,
             errors: Vec::new(),
             retry: None,
+            server: None,
             timeout: None,
             cache_ttl: 300.0,
             detectors,
