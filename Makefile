@@ -53,7 +53,7 @@ lint-rust: ## rustfmt, clippy, and who may depend on whom among the crates
 	@.ci/cargo-part fmt rustfmt -- cargo fmt --all --check
 	@.ci/cargo-part clippy clippy -- cargo clippy --workspace --all-targets --locked -- -D warnings
 
-lint-python: build ## ruff, mypy, import-linter, stubtest, and the rules of the house
+lint-python: build ## ruff, mypy, import-linter, stubtest, the rules of the house, and the form of what ships
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(CHECKED)
@@ -61,6 +61,7 @@ lint-python: build ## ruff, mypy, import-linter, stubtest, and the rules of the 
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/check_crates.py
 	$(BIN)/python .ci/check_files.py
+	$(BIN)/callgate fmt --check policies python/callgate/cli/starter
 
 conformance: ## run the public CEL cases: counts by file, and each exception with its reason
 	@cargo test --quiet --locked -p callgate-cel --test conformance -- --nocapture --exact the_public_conformance_cases_pass

@@ -21,6 +21,7 @@ VERBS: Final = {
     "demo": "judge a recorded looping run and tell what was stopped, and why",
     "init": "write a starter folder: a policy, its tools, tests of it",
     "check": "find every fault in policies, manifests and tests",
+    "fmt": "write policies, manifests and tests in the canonical way, comments kept",
     "test": "run policy tests: recorded and written runs, and what the policy has to make of them",
     "replay": "judge recorded runs under a policy: what it would have noted, refused, stopped",
     "inspect": "find what is wrong with a message list: lost, torn, cut and repeated results",

@@ -133,7 +133,7 @@ class Loaded:
         return [root for root in self._packs if root.is_dir()]
 
     def _read_pack(self, root: Path, name: str) -> None:
-        for path in _yaml_files(root / name):
+        for path in yaml_files(root / name):
             if not path.name.endswith(TEST_SUFFIXES):
                 label = path.relative_to(root).as_posix()
                 self.packed += self.read(path, _shown(path), label)
@@ -193,7 +193,7 @@ class Loaded:
     def add(self, path: Path) -> None:
         """Load one file, or a folder with all below it."""
         if path.is_dir():
-            files = _yaml_files(path)
+            files = yaml_files(path)
             if not files:
                 hint = "policies are read from files named `*.yaml` or `*.yml`"
                 self._fault("CG702", "the folder holds no YAML file", _shown(path), hint=hint)
@@ -287,7 +287,8 @@ def beside_tests(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
     return list(found)
 
 
-def _yaml_files(folder: Path) -> list[Path]:
+def yaml_files(folder: Path) -> list[Path]:
+    """The YAML files of a folder and of all below it, hidden ones left out, in the order of their paths."""
     found: list[Path] = []
     for base, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]

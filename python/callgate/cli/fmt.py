@@ -1,0 +1,158 @@
+"""Write policies, manifests and tests in the canonical way: order of keys, indentation, quotes. Comments are kept."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from callgate.cli import UsageError
+from callgate.policy.diagnostics import Diagnostic, ordered
+from callgate.policy.formatting import Formatted, format_file
+from callgate.policy.load import yaml_files
+from callgate.policy.replace import replace_content
+from callgate.policy.settings import CONFIGURATION, settings_here
+from callgate.policy.source import Source
+from callgate.report.color import wanted
+from callgate.report.findings import Findings, render
+from callgate.report.snippet import printable
+from callgate.report.text_diff import text_diff
+
+STDIN: Final = "-"
+_SHOWN: Final = "<stdin>"
+_STUCK: Final = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `callgate fmt` takes."""
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="*",
+        help="a YAML file, or a folder of them (default: the paths of callgate.yaml); `-` formats standard input",
+    )  # fmt: skip
+    parser.add_argument("--check", action="store_true", help="write nothing, name the files that would change: exit 1")
+    parser.add_argument("--diff", action="store_true", help="write nothing, print what would change: exit 1")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Format, and give the exit code: 1 if something would change or has faults, 3 if a file could not be done."""
+    done = _Done(write=not (arguments.check or arguments.diff), diff=arguments.diff)
+    if STDIN in arguments.paths:
+        if len(arguments.paths) > 1:
+            raise UsageError("`-` goes alone: standard input is formatted to standard output")
+        done.take_stdin()
+    else:
+        for path in _files(arguments.paths):
+            done.take(path)
+    return done.finish()
+
+
+def _files(named: Sequence[str]) -> list[Path]:
+    if not named:
+        settings = settings_here()
+        named = settings.beside(settings.paths)
+        if not named:
+            raise UsageError("name a file or folder to format: `callgate fmt policies`")
+    found: dict[Path, None] = {}
+    for path in map(Path, named):
+        if path.is_dir():
+            below = yaml_files(path)
+            if not below:
+                raise UsageError(f"the folder `{path}` holds no YAML file")
+            found.update(dict.fromkeys(below))
+        elif not path.exists():
+            raise UsageError(f"no such file or folder: `{path}`")
+        else:
+            found[path] = None
+    return list(found)
+
+
+class _Done:
+    """Files one after the other, and what is to be told of them at the end."""
+
+    def __init__(self, *, write: bool, diff: bool) -> None:
+        self._write = write
+        self._diff = diff
+        self._sources: dict[str, Source] = {}
+        self._diagnostics: list[Diagnostic] = []
+        self._changed: list[str] = []
+        self._files = 0
+        self._stuck = False
+        self._stdin = False
+
+    def take(self, path: Path) -> None:
+        shown = path.as_posix()
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise UsageError(f"cannot read `{shown}`: {(error.strerror or str(error)).lower()}") from None
+        found = self._format(shown, data, ours=path.name == CONFIGURATION)
+        if found.data == data:
+            return
+        self._changed.append(shown)
+        if not self._write:
+            self._show(shown, data, found.data)
+            return
+        try:
+            replace_content(path, found.data)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise UsageError(f"cannot write `{shown}`, which is as it was: {reason}") from None
+
+    def take_stdin(self) -> None:
+        self._stdin = True
+        data = sys.stdin.buffer.read()
+        found = self._format(_SHOWN, data, ours=False)
+        if found.data != data:
+            self._changed.append(_SHOWN)
+        if self._write:
+            if found.outcome != "faulty":
+                sys.stdout.flush()
+                sys.stdout.buffer.write(found.data)
+        elif found.data != data:
+            self._show(_SHOWN, data, found.data)
+
+    def finish(self) -> int:
+        """Print what there is to tell, and give the exit code."""
+        faults = ordered(self._diagnostics)
+        if faults:
+            findings = Findings(faults, self._sources, self._files)
+            sys.stderr.write(render(findings, "text", wanted(sys.stderr)))
+        if not self._stdin and not self._diff:
+            self._summary()
+        if faults or (self._changed and not self._write):
+            return 1
+        return _STUCK if self._stuck else 0
+
+    def _format(self, shown: str, data: bytes, *, ours: bool) -> Formatted:
+        self._files += 1
+        found = format_file(shown, data, ours=ours)
+        self._sources[shown] = found.source
+        self._diagnostics += found.diagnostics
+        if found.outcome == "foreign":
+            print(f"callgate: {printable(shown)} holds no document of callgate: left as it is", file=sys.stderr)
+        elif found.outcome == "stuck":
+            self._stuck = True
+            print(
+                f"callgate: {printable(shown)} is left as it is: formatted, it would not say the same. This is a limit "
+                "of callgate; writing its unusual parts in a plainer way helps",
+                file=sys.stderr,
+            )
+        return found
+
+    def _show(self, shown: str, old: bytes, new: bytes) -> None:
+        if self._diff:
+            sys.stdout.write(text_diff(shown, old.decode(), new.decode(), wanted(sys.stdout)))
+
+    def _summary(self) -> None:
+        would = "" if self._write else "would be "
+        for file in self._changed:
+            print(f"{would}formatted: {printable(file)}")
+        left = self._files - len(self._changed)
+        they = "it is" if left == 1 else "they are"
+        print(f"{_count(len(self._changed))} {would}formatted, {_count(left)} left as {they}")
+
+
+def _count(files: int) -> str:
+    return f"{files:,} file" if files == 1 else f"{files:,} files"
