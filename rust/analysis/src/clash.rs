@@ -121,6 +121,18 @@ fn narrow(kinds: &mut Kinds, test: &Test, holds: bool) {
     }
 }
 
+/// Whether whatever passes one test passes the other.
+fn brings(test: &Test, other: &Test) -> bool {
+    match (test, other) {
+        (Test::StartsWith(long), Test::StartsWith(short)) => long.starts_with(&**short),
+        (Test::EndsWith(long), Test::EndsWith(short)) => long.ends_with(&**short),
+        (Test::StartsWith(long) | Test::EndsWith(long) | Test::Contains(long), Test::Contains(short)) => {
+            long.contains(&**short)
+        }
+        (one, other) => one == other,
+    }
+}
+
 fn of_place(place: &Place, tests: &[(&Test, bool)], mut kinds: Kinds, domain: &Domain) -> Option<String> {
     if let Some(known) = &domain.kinds {
         kinds.only(known);
@@ -147,10 +159,13 @@ fn of_place(place: &Place, tests: &[(&Test, bool)], mut kinds: Kinds, domain: &D
         let shown: Vec<String> = listed.iter().take(8).map(ToString::to_string).collect();
         return Some(format!("`{place}` is one of {}, and none of these passes", shown.join(", ")));
     }
-    numbers(tests, domain, false).or_else(|| numbers(tests, domain, true)).map(|range| {
-        let size = if range.1 { "the size of " } else { "" };
-        format!("no number is {}, as {size}`{place}` has to be", range.0)
-    })
+    if let Some((range, of_size)) = numbers(tests, domain, false).or_else(|| numbers(tests, domain, true)) {
+        let size = if of_size { "the size of " } else { "" };
+        return Some(format!("no number is {range}, as {size}`{place}` has to be"));
+    }
+    let held = tests.iter().filter(|(_, holds)| *holds).map(|(test, _)| test);
+    let mut failed = held.flat_map(|test| tests.iter().filter(move |(other, holds)| !holds && brings(test, other)));
+    failed.next().map(|_| format!("a test of `{place}` is to hold, and what follows from it is not"))
 }
 
 /// A range of numbers in which nothing lies, in words; of sizes if `sizes`.

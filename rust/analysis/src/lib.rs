@@ -22,6 +22,7 @@ mod dead;
 mod detectors;
 mod domain;
 mod judge;
+mod relation;
 mod rules;
 mod sample;
 mod sequence;
@@ -31,6 +32,7 @@ mod trial;
 mod wish;
 
 pub use dead::dead;
+pub use relation::{relations, Relation};
 pub use self_test::{self_test, Kind, Probe};
 
 mod self_test;

@@ -158,6 +158,12 @@ impl Expression {
         self.checked.claim(truth)
     }
 
+    /// Whether it fails only where a test of its claim fails: see [`Program::fails_by_its_tests`].
+    #[must_use]
+    pub fn fails_by_its_tests(&self) -> bool {
+        self.checked.fails_by_its_tests()
+    }
+
     /// The literals in it.
     #[must_use]
     pub fn literals(&self) -> Vec<callgate_cel::Scalar> {
@@ -264,6 +270,12 @@ fn fuelled<T>(
     // a variable of the policy that was computed meanwhile has taken its own steps from what was left
     left.set(left.get().saturating_sub(fuel.steps_used()));
     Ok(answer?)
+}
+
+/// One text for every way of writing an expression; none where it has mistakes.
+#[must_use]
+pub fn canonical(source: &str) -> Option<String> {
+    callgate_cel::canonical(source).ok()
 }
 
 /// Evaluates an expression by itself: its variables are the entries of `bindings`, each of any type. For tests that

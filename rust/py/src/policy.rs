@@ -18,6 +18,8 @@ use crate::model::{lift_document, Fault};
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<CompiledPolicy>()?;
     module.add_function(wrap_pyfunction!(bind_policies, module)?)?;
+    module.add_function(wrap_pyfunction!(canonical_expression, module)?)?;
+    module.add_function(wrap_pyfunction!(condition_relations, module)?)?;
     module.add_function(wrap_pyfunction!(moment, module)?)?;
     module.add_function(wrap_pyfunction!(compile_policy, module)?)
 }
@@ -269,6 +271,57 @@ fn moment(text: &str) -> PyResult<f64> {
     #[allow(clippy::cast_precision_loss)]
     let seconds = seconds.map(|seconds| seconds as f64);
     seconds.ok_or_else(|| PyValueError::new_err(format!("`{text}` is neither a date nor a time in UTC")))
+}
+
+/// How the conditions of the rules that two policies have in common stand to each other.
+///
+/// Args:
+///     old: the policy before.
+///     new: the policy after.
+///     manifests: the ToolManifest documents that are the same for both, each with its name: their schemas are believed.
+///     with_params: whether parameters have the values that the policies give them; else they may be anything.
+///
+/// Returns:
+///     For each rule of both its id, and `equal`, `wider` (the new condition fires wherever the old one did), `narrower`, or
+///     `unknown` where neither is proved.
+///
+/// Raises:
+///     TypeError: a document holds something that YAML has no form for.
+///     ValueError: a policy is bound: compare those that were bound.
+#[pyfunction]
+#[pyo3(signature = (old, new, manifests, *, with_params = false))]
+fn condition_relations(
+    py: Python<'_>,
+    old: &CompiledPolicy,
+    new: &CompiledPolicy,
+    manifests: Vec<(String, Bound<'_, PyAny>)>,
+    with_params: bool,
+) -> PyResult<Vec<(String, &'static str)>> {
+    let mut lifted = Vec::with_capacity(manifests.len());
+    for (name, document) in &manifests {
+        lifted.push(ManifestDocument { name: name.clone(), document: lift_document(document)? });
+    }
+    let alone = |policy: &CompiledPolicy| policy.first().filter(|_| policy.guard.is_alone()).cloned();
+    let bound = || PyValueError::new_err("the policies are bound: compare those that were bound");
+    let (old, new) = (alone(old).ok_or_else(bound)?, alone(new).ok_or_else(bound)?);
+    let found = py.detach(|| callgate_analysis::relations(&old, &new, &lifted, with_params));
+    Ok(found.into_iter().map(|(rule, relation)| (rule, relation.name())).collect())
+}
+
+/// One text for every way of writing an expression: equal for two that differ in blanks, quotes, superfluous parentheses, or
+/// the order of the operands of `&&` and `||`.
+///
+/// Returns:
+///     The text; None where the expression has mistakes.
+///
+/// Example:
+///     >>> from callgate import _core
+///     >>> _core.canonical_expression("(b) || args.x=='y'")
+///     '(args.x == "y") || b'
+#[pyfunction]
+#[pyo3(signature = (source))]
+fn canonical_expression(source: &str) -> Option<String> {
+    callgate_core::expression::canonical(source)
 }
 
 /// Policies with those whom each applies to, as one.

@@ -24,6 +24,13 @@ impl Program {
         reader.claim(reader.nodes.root, truth)
     }
 
+    /// Whether it fails only where a test of its claim, or something opaque in it, fails: a choice fails with its condition
+    /// whatever its branches come to, and a bound value may fail unread.
+    #[must_use]
+    pub fn fails_by_its_tests(&self) -> bool {
+        !self.nodes().nodes.iter().any(|node| matches!(node, Node::Ternary { .. } | Node::Bind { .. }))
+    }
+
     /// The literals and folded constants of the expression, each once.
     #[must_use]
     pub fn literals(&self) -> Vec<Scalar> {
