@@ -1,4 +1,4 @@
-"""Print the page of a diagnostic (`CG301`) or a reason (`exact_repeat`); without one, list them all."""
+"""Print what a diagnostic (`CG301`), a reason (`exact_repeat`) or a category of changes (`BUDGET_RAISED`) means."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ import sys
 from callgate.cli import UsageError
 from callgate.policy.diagnostics import did_you_mean
 from callgate.policy.pages import pages
+from callgate.review.categories import CATEGORIES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `callgate code` takes."""
-    parser.add_argument("code", metavar="CODE", nargs="?", help="a diagnostic's code or name, or a reason")
+    parser.add_argument(
+        "code",
+        metavar="CODE",
+        nargs="?",
+        help="a diagnostic's code or name, a reason, or a category of `callgate diff`; left out: all pages are listed",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,8 +36,14 @@ def run(arguments: argparse.Namespace) -> int:
         if wanted and wanted in (page.code.lower(), page.name.replace("-", "_")):
             sys.stdout.write(page.path.read_text(encoding="utf-8"))
             return 0
-    known = [word for page in every for word in (page.code, page.name) if word]
-    upper = arguments.code.upper() if arguments.code[:2].lower() == "cg" else arguments.code.lower()
+    category = CATEGORIES.get(wanted.upper())
+    if category is not None:
+        effects = " or ".join(category.effects)
+        sys.stdout.write(f"# {category.id}\n\n{category.says}\n\nAs a change of a policy: {effects}.\n")
+        return 0
+    known = [word for page in every for word in (page.code, page.name) if word] + [*CATEGORIES]
+    is_code = arguments.code[:2].lower() == "cg" or arguments.code.isupper()
+    upper = arguments.code.upper() if is_code else arguments.code.lower()
     raise UsageError(
         f"there is no page for `{arguments.code}`: {did_you_mean(upper, known) or '`callgate code` lists all'}"
     )

@@ -120,7 +120,7 @@ def _changes(
     elif old is None:
         for key, value in new.value.items():
             yield from _changes((*path, key), None, value)
-    elif (was := _limit(old.plain())) is not None and (now := _limit(new.plain())) is not None:
+    elif (was := limit_value(old.plain())) is not None and (now := limit_value(new.plain())) is not None:
         if not _tighter_number(path, was, now, old.plain(), new.plain()):
             yield path, old, new
     elif isinstance(old.value, dict) and isinstance(new.value, dict):
@@ -158,7 +158,7 @@ def _tighter_word(path: Steps, old: Any, new: Any) -> bool:
     return old in words and new in words and words.index(new) >= words.index(old)
 
 
-def _limit(value: Any) -> float | None:
+def limit_value(value: Any) -> float | None:
     """A limit as a number, whichever way it is written; None for what is none."""
     if isinstance(value, dict) and "limit" in value and set(value) <= {"limit", "reason", "currency"}:
         value = value["limit"]

@@ -1,0 +1,88 @@
+"""Tell what a change of a policy means: which way each difference goes, with its place on both sides."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from typing import Final
+
+from callgate.cli import UsageError
+from callgate.policy.diagnostics import did_you_mean
+from callgate.report.color import wanted
+from callgate.report.findings import Findings
+from callgate.report.findings import render as render_findings
+from callgate.report.width import width_of
+from callgate.review.categories import CATEGORIES, is_gate
+from callgate.review.git_tree import GitError
+from callgate.review.outcome import Review
+from callgate.review.sides import Side, side_at, side_of
+from callgate.review.structural import compare
+
+FORMATS: Final = {
+    "text": "callgate.report.diff",
+    "json": "callgate.report.diff_json",
+    "markdown": "callgate.report.diff_markdown",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `callgate diff` takes."""
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="*",
+        help="OLD and NEW: files, folders or names of packs; with `--against` the path to compare (default: `.`)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--against", metavar="git:REF", help="compare with what stood under the path at a commit, branch or tag"
+    )
+    parser.add_argument(
+        "--fail-on", metavar="WHAT", action="append", default=[],
+        help="exit 1 on such a change: looser, stricter, any, a category, or a family (`BUDGET_*`); may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--format", choices=list(FORMATS), default="text", help="how it comes out (default: text)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare, print, and give the exit code: 1 if a gate holds a change back, 2 if a side cannot be read."""
+    gates = [gate.strip() for given in arguments.fail_on for gate in given.split(",")]
+    for gate in gates:
+        if not is_gate(gate):
+            known = ["looser", "stricter", "any", *CATEGORIES]
+            hint = did_you_mean(gate, known) or "`looser`, `stricter`, `any`, a category of docs/diff.md, or `FAMILY_*`"
+            raise UsageError(f"`--fail-on {gate}`: no such effect or category: {hint}")
+    old, new = _sides(arguments.paths, arguments.against)
+    if not _are_fit(old, new):
+        return 2
+    review = Review(old.label, new.label, compare(old, new), gates)
+    render = import_module(FORMATS[arguments.format]).render
+    sys.stdout.write(render(review, wanted(sys.stdout), width_of(sys.stdout)))
+    return 1 if review.held else 0
+
+
+def _sides(paths: list[str], against: str | None) -> tuple[Side, Side]:
+    if against is None:
+        if len(paths) != 2:
+            raise UsageError("name two sides, `callgate diff OLD NEW`, or one and `--against git:REF`")
+        return side_of(paths[0]), side_of(paths[1])
+    scheme, colon, reference = against.partition(":")
+    if scheme != "git" or not colon or not reference:
+        raise UsageError(f"`--against {against}`: write `git:` and a commit, branch or tag, such as `git:main`")
+    if len(paths) > 1:
+        raise UsageError("with `--against` there is one path: it is compared with what it was")
+    path = paths[0] if paths else "."
+    new = side_of(path)
+    try:
+        return side_at(reference, path), new
+    except GitError as error:
+        raise UsageError(f"`--against {against}`: {error}") from None
+
+
+def _are_fit(*sides: Side) -> bool:
+    """Whether both sides are free of errors; what is wrong goes to stderr."""
+    for side in sides:
+        errors = [found for found in side.diagnostics if found.severity == "error"]
+        if errors:
+            findings = Findings(errors, side.loaded.sources, len(side.loaded.files))
+            sys.stderr.write(render_findings(findings, "text", wanted(sys.stderr)))
+            print(f"callgate: `{side.label}` has errors: it is not compared", file=sys.stderr)
+    return all(side.is_fit for side in sides)

@@ -1,0 +1,76 @@
+"""A review of a change on one page of Markdown, for a pull request."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Final
+
+from callgate.review.change import EFFECTS, Change
+from callgate.review.outcome import Review
+
+from .diff import TITLES, shown, summary
+from .snippet import printable
+
+MOST_ROWS: Final = 40
+_LONGEST: Final = 160
+# What Markdown, or a forge that shows it, makes something of; a `_` inside a word is none.
+_MARKS: Final = re.compile(r"([\\`*\[\]|~@#]|(?<!\w)_|_(?!\w))")
+
+
+def render(review: Review, color: bool = False, width: int | None = None) -> str:
+    """The review as Markdown: a line that says it all, then a table for each effect."""
+    lines = [f"## Policy change: {text(review.old)} → {text(review.new)}", "", f"**{summary(review)}**", ""]
+    if review.gates:
+        held = len(review.held)
+        gates = ", ".join(code(gate) for gate in review.gates)
+        lines += [f"Held back by {gates}: {held}" if held else f"Nothing that {gates} is about.", ""]
+    for effect in EFFECTS:
+        changes = [change for change in review.changes if change.effect == effect]
+        if not changes:
+            continue
+        folded = effect == "none"
+        if folded:
+            lines += ["<details>", f"<summary>{len(changes)} {TITLES[effect]}</summary>", ""]
+        else:
+            lines += [f"### {len(changes)} {TITLES[effect]}", ""]
+        lines += ["| category | what | before | after | where |", "| --- | --- | --- | --- | --- |"]
+        lines += [_row(change) for change in changes[:MOST_ROWS]]
+        if len(changes) > MOST_ROWS:
+            lines.append(f"| … | {len(changes) - MOST_ROWS} more |  |  |  |")
+        lines.append("")
+        if folded:
+            lines += ["</details>", ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _row(change: Change) -> str:
+    what = f"{text(change.subject)}<br>{code(change.key)}" if change.key else text(change.subject)
+    if change.detail:
+        what += f"<br>{text(change.detail)}"
+    values = ["" if value is None else code(_short(shown(value))) for value in (change.old, change.new)]
+    places = " → ".join(code(str(spot)) for spot in (change.old_spot, change.new_spot) if spot is not None)
+    return f"| {code(change.category)} | {what} | {values[0]} | {values[1]} | {places} |"
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= _LONGEST else value[: _LONGEST - 1] + "…"
+
+
+def code(value: str) -> str:
+    """A text as code, whatever is in it: in HTML, where no sign of Markdown means anything but `|`."""
+    return f"<code>{_plain(printable(value))}</code>"
+
+
+def text(value: str) -> str:
+    """A text in which nothing is a sign of Markdown or HTML; `names` in back quotes are code."""
+    parts = printable(value).split("`")
+    if len(parts) % 2 == 0:
+        return _plain(printable(value))
+    return "".join(code(part) if at % 2 else _plain(part) for at, part in enumerate(parts))
+
+
+def _plain(value: str) -> str:
+    """A text with its marks as entities, so that none of them means anything."""
+    parts = _MARKS.split(value)
+    return "".join(f"&#{ord(part)};" if at % 2 else html.escape(part, quote=False) for at, part in enumerate(parts))
