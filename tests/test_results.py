@@ -129,3 +129,12 @@ def test_a_failure_is_retryable_as_long_as_attempts_are_left() -> None:
 def test_what_only_looks_like_a_known_form_is_taken_as_it_is(result: dict[str, Any]) -> None:
     found = made(task(), "plain", result)
     assert (found.grade, found.envelope["data"]) == ("sufficient", result)
+
+
+def test_a_name_that_the_author_gives_an_error_does_not_tell_failures_of_one_call_apart() -> None:
+    named = {"errors": [{"when": "result.missing", "class": "permanent", "type": "not_there"}]}
+    calls = begin({"detectors": {"exact_repeat": {"refuse_after": 3}}}, {"make": {"effect": "unknown", **named}})
+    for missing in (False, True, True):
+        outcome = {"result": {"missing": missing, "out": "2 failed"}, "error": {"type": "exit_nonzero"}}
+        calls.observe(calls.admit("make", {}).call_id, **outcome)
+    assert [finding.reason for finding in calls.admit("make", {}).findings] == ["exact_repeat"]

@@ -410,7 +410,7 @@ def unknown_tool(history: History, call: Call, rungs: Rungs, seen: Outcome | Non
         ):
             if isinstance(entry, Refused):
                 counted.insert(0, entry)
-            elif entry.feeds == "format" and entry.outcome.type == "unknown_tool":
+            elif entry.feeds == "format" and entry.outcome.named == "unknown_tool":
                 counted.insert(0, entry)
                 times.append(entry.outcome.at)
             elif entry.feeds in ("all", "wait") and not entry.outcome.failed:
@@ -423,7 +423,7 @@ def invalid_arguments(history: History, call: Call, rungs: Rungs, seen: Outcome 
     faults: list[Turn] = []
     for entry in history.back("errors"):
         if isinstance(entry, Turn) and (entry.call.agent, entry.call.loose) == (call.agent, call.loose):
-            if entry.feeds == "format" and entry.outcome.type != "unknown_tool":
+            if entry.feeds == "format" and entry.outcome.named != "unknown_tool":
                 faults.insert(0, entry)
             elif entry.feeds in ("all", "wait") and not entry.outcome.failed:
                 break
@@ -477,12 +477,12 @@ def known_reads(turn: Turn) -> bool:
 
 # The order of the reasons in a verdict; the block of the policy; the detector; which turns bring its note.
 DETECTORS: list[tuple[str, str, Detector, Callable[[Turn], bool]]] = [
-    ("unknown_tool", "unknown_tool", unknown_tool, lambda t: t.feeds == "format" and t.outcome.type == "unknown_tool"),
+    ("unknown_tool", "unknown_tool", unknown_tool, lambda t: t.feeds == "format" and t.outcome.named == "unknown_tool"),
     (
         "invalid_arguments",
         "invalid_arguments",
         invalid_arguments,
-        lambda t: t.feeds == "format" and t.outcome.type != "unknown_tool",
+        lambda t: t.feeds == "format" and t.outcome.named != "unknown_tool",
     ),
     ("denied", "denied", denied, lambda t: t.feeds == "all" and t.outcome.klass == "denied"),
     ("duplicate_effect", "repeated_effect", duplicate_effect, lambda t: t.feeds == "all" and not t.outcome.failed),

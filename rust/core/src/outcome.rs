@@ -231,6 +231,10 @@ fn failure(
     let error = error_value(&kind, status, class, reported.message.as_deref(), result);
     let scope = ResultScope { call: scope, result, error: &error };
     let by_table = class;
+    // a name that the author gives tells errors apart for `same_error`; what failed alike is as it was reported
+    let status_symbol = key.bytes(&status.unwrap_or(i64::MIN).to_le_bytes());
+    let failed_as = |kind: &str| key.join(&[key.bytes(b"failure"), key.bytes(kind.as_bytes()), status_symbol]);
+    let failure = failed_as(&kind);
     // a tool that says itself that the same call may help is believed, unless the author says otherwise
     if class == ErrorClass::Permanent && outcome.said.as_ref().is_some_and(|said| said.retryable == Some(true)) {
         class = ErrorClass::Transient;
@@ -255,8 +259,6 @@ fn failure(
     if by_table == ErrorClass::Ambiguous && matches!(tool.effect, Effect::Write | Effect::External) {
         class = ErrorClass::Ambiguous;
     }
-    let status_symbol = key.bytes(&status.unwrap_or(i64::MIN).to_le_bytes());
-    let failure = key.join(&[key.bytes(b"failure"), key.bytes(kind.as_bytes()), status_symbol]);
     let text = failure_text(key, tool, reported, result);
     let specific = !matches!(&*kind, "tool_error" | "exit_nonzero" | "http");
     let tool_symbol = Symbol(call.tool_symbol);
@@ -264,7 +266,8 @@ fn failure(
         Some(key.join(&[tool_symbol, key.bytes(b"type"), key.bytes(kind.as_bytes())]))
     } else {
         let words = own_words(&call.arguments);
-        masked_by_words(key, tool, reported, result, &words).map(|text| key.join(&[tool_symbol, failure, text]))
+        masked_by_words(key, tool, reported, result, &words)
+            .map(|text| key.join(&[tool_symbol, failed_as(&kind), text]))
     };
     let error = error_value(&kind, status, class, reported.message.as_deref(), result);
     Judged {
