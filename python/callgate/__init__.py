@@ -1,5 +1,8 @@
 """Callgate guards an agent's tool calls with policies written as code."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from callgate._core import (
     ArgumentError,
     Assessment,
@@ -14,10 +17,12 @@ from callgate._core import (
     canonical_json,
     fingerprint,
 )
-from callgate.runtime.errors import PolicyError, SpawnError
-from callgate.runtime.gate import Gate
-from callgate.runtime.prompt import prompt_text
-from callgate.runtime.task import MISSING, Task
+
+if TYPE_CHECKING:
+    from callgate.runtime.errors import PolicyError, SpawnError
+    from callgate.runtime.gate import Gate
+    from callgate.runtime.prompt import prompt_text
+    from callgate.runtime.task import MISSING, Task
 
 __all__ = [
     "MISSING",
@@ -39,3 +44,24 @@ __all__ = [
     "fingerprint",
     "prompt_text",
 ]
+
+# What is imported above for types alone is found here when it is first asked for: the command line needs little of it.
+_MODULES = {
+    "Gate": "callgate.runtime.gate",
+    "MISSING": "callgate.runtime.task",
+    "PolicyError": "callgate.runtime.errors",
+    "SpawnError": "callgate.runtime.errors",
+    "Task": "callgate.runtime.task",
+    "prompt_text": "callgate.runtime.prompt",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

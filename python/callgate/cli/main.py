@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from keyword import iskeyword
 from typing import Final
@@ -52,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a sign is no reason to fail
     try:
-        code = _run(list(sys.argv[1:] if argv is None else argv))
+        with _own_process() if argv is None else nullcontext():
+            code = _run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else EXIT_USAGE
@@ -73,6 +76,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _internal(error)
     return code
+
+
+@contextmanager
+def _own_process() -> Iterator[None]:
+    """A process that ends with its command: hold little store by cycles, and none when it ends.
+
+    The collector runs two hundred times less often than by default, and the search for cycles at the very end, through
+    all that a command has read, is spared: together a fifth of what `callgate check` took.
+    """
+    gc.set_threshold(140_000, 10, 10)
+    try:
+        yield
+    finally:
+        gc.freeze()
 
 
 def _internal(error: Exception) -> int:
@@ -106,10 +123,22 @@ def _run(argv: list[str]) -> int:
         hint = did_you_mean(verb, VERBS) or "`callgate help` lists what there is"
         raise UsageError(f"unknown command `{verb}`: {hint}")
     module = import_module(f"callgate.cli.{verb}_" if iskeyword(verb) else f"callgate.cli.{verb}")
-    parser = argparse.ArgumentParser(prog=f"callgate {verb}", description=module.__doc__)
+    asked = any(argument.startswith(("-h", "--h")) for argument in argv)
+    parser = argparse.ArgumentParser(
+        prog=f"callgate {verb}",
+        description=module.__doc__,
+        formatter_class=argparse.HelpFormatter if asked else _UnseenHelp,
+    )
     module.add_arguments(parser)
     code: int = module.run(parser.parse_args(argv[1:]))
     return code
+
+
+class _UnseenHelp(argparse.HelpFormatter):
+    """For a command that asks for no help: asking for the terminal's width takes longer than all other parsing."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=78)
 
 
 def _overview() -> str:

@@ -14,8 +14,10 @@ from yaml.events import (
     DocumentEndEvent,
     DocumentStartEvent,
     Event,
+    MappingEndEvent,
     MappingStartEvent,
     ScalarEvent,
+    SequenceEndEvent,
     SequenceStartEvent,
 )
 
@@ -103,10 +105,11 @@ class _Stopped(Exception):
 class _Frame:
     """A map or list that is still open; `key` is the key whose value comes next, `skip` that it will not be kept."""
 
-    __slots__ = ("anchor", "flow", "key", "node", "skip", "waits")
+    __slots__ = ("anchor", "children", "flow", "key", "node", "skip", "waits")
 
-    def __init__(self, node: Node, event: MappingStartEvent | SequenceStartEvent) -> None:
+    def __init__(self, node: Node, children: dict[str, Child], event: MappingStartEvent | SequenceStartEvent) -> None:
         self.node = node
+        self.children = children  # those of the node, while they come in
         self.anchor: str | None = event.anchor
         self.flow = bool(event.flow_style)
         self.key: Node | None = None
@@ -125,19 +128,21 @@ class _Composer:
         self._count = 0
         self._root: Node | None = None
         self._line = self._indent_end = self._tab = -1
+        self._has_tabs = "\t" in source.text
 
     def feed(self, event: Event) -> None:
         if len(self.diagnostics) >= self.limits.faults:
             at = _start(event)
             self._stop(f"{self.limits.faults} faults are enough: the rest of the file is not read", at, at + 1)
         if isinstance(event, ScalarEvent):
-            self._check_indent(_start(event))
             node = self._scalar(event)
             if event.anchor is not None:
                 self._anchors[event.anchor] = node
             self._place(node, None)
         elif isinstance(event, (MappingStartEvent, SequenceStartEvent)):
             self._open(event)
+        elif isinstance(event, (MappingEndEvent, SequenceEndEvent)):
+            self._close(event)
         elif isinstance(event, AliasEvent):
             self._check_indent(_start(event))
             self._alias(event)
@@ -147,21 +152,20 @@ class _Composer:
             if event.version not in (None, (1, 2)):
                 end = _start(event) + len("%YAML")
                 self._report("CG101", "only YAML 1.2 is read", _start(event), end, "leave the directive out")
-        elif isinstance(event, DocumentEndEvent):
-            if self._root is not None:
-                self.documents.append(Positions(self.source, self._root))
-        elif self._stack:
-            self._close(event)
+        elif isinstance(event, DocumentEndEvent) and self._root is not None:
+            self.documents.append(Positions(self.source, self._root))
 
     def _open(self, event: MappingStartEvent | SequenceStartEvent) -> None:
         start, *tag = self._properties(event)
         self._check_indent(_start(event))
+        children: dict[str, Child] = {}
         node = Node({} if isinstance(event, MappingStartEvent) else [], start, max(start + 1, _end(event)))
         node.height = 1
+        node.children = children
         self._grow(1, start)
         if len(self._stack) >= self.limits.depth:
             self._stop(f"nested deeper than {self.limits.depth} levels", start, start + 1)
-        self._stack.append(_Frame(node, event))
+        self._stack.append(_Frame(node, children, event))
         if event.tag not in (None, "!"):
             self._check_tag(event.tag, node, *tag)
         if event.anchor is not None:
@@ -171,8 +175,8 @@ class _Composer:
         frame = self._stack.pop()
         if frame.flow:
             frame.node.end = _end(event)
-        elif frame.node.children:
-            last = next(reversed(frame.node.children.values()))
+        elif frame.children:
+            last = next(reversed(frame.children.values()))
             frame.node.end = max(frame.node.end, last.alias[1] if last.alias else last.node.end)
         if frame.anchor is not None:
             self._anchors[frame.anchor] = frame.node
@@ -193,25 +197,33 @@ class _Composer:
         self._place(node, (start, end))
 
     def _scalar(self, event: ScalarEvent) -> Node:
-        start, *tag = self._properties(event)
-        end: int = _end(event)
+        # more than half of all events are scalars, and what a check takes is spent here
+        start, end, value, tag = _start(event), _end(event), event.value, event.tag
+        tag_start = tag_end = start
+        if self._has_tabs:
+            self._check_indent(start)
+        if event.anchor is not None or tag is not None:
+            start, tag_start, tag_end = self._properties(event)
+        self._count += 1
+        if self._count > self.limits.nodes:
+            self._grow(0, start)
         style = _STYLES[event.style]
-        self._grow(1, start)
-        node = Node(event.value, start, max(start, end), style)
-        if style in ("literal", "folded"):
+        node = Node(value, start, end if end > start else start, style)
+        if style == "plain":
+            if tag is None or tag in _RESOLVED_TAGS:
+                try:
+                    node.data = resolve_plain(value)
+                except NumberError as error:
+                    node.data = 0
+                    self._report("CG106", str(error), start, end, "put it in quotes to make it a string")
+        elif style == "double":
+            if _has_surrogate(value):
+                hint = "write it as `\\U` with 8 digits"
+                self._report("CG111", "half of a surrogate pair is no character", start, end, hint)
+        elif style != "single":
             node.end = start + len(self.source.text[start:end].rstrip(" \r\n"))
-        if style == "plain" and event.tag in (None, *_RESOLVED_TAGS):
-            try:
-                node.data = resolve_plain(event.value)
-            except NumberError as error:
-                node.data = 0
-                self._report("CG106", str(error), start, end, "put it in quotes to make it a string")
-        if style == "double" and _has_surrogate(event.value):
-            self._report(
-                "CG111", "half of a surrogate pair is no character", start, end, "write it as `\\U` with 8 digits"
-            )
-        if event.tag not in (None, "!"):
-            self._check_tag(event.tag, node, *tag)
+        if tag is not None and tag != "!":
+            self._check_tag(tag, node, tag_start, tag_end)
         return node
 
     def _place(self, node: Node, alias: tuple[int, int] | None) -> None:
@@ -220,25 +232,25 @@ class _Composer:
             self._root = node
             return
         frame = self._stack[-1]
-        if isinstance(frame.node.data, list):
-            name = str(len(frame.node.data))
-            frame.node.data.append(node.data)
-            self._adopt(frame.node, name, Child(node, None, alias))
+        parent = frame.node
+        if isinstance(parent.data, list):
+            frame.children[str(len(parent.data))] = Child(node, None, alias)
+            parent.data.append(node.data)
         elif not frame.waits:
             frame.waits = True
             frame.key = node
             frame.skip = not self._check_key(frame, node, alias)
+            return
         else:
             frame.waits = False
             key = frame.key
-            if key is not None and not frame.skip:
-                frame.node.data[key.data] = node.data
-                self._adopt(frame.node, key.data, Child(node, key, alias))
-
-    def _adopt(self, parent: Node, name: str, child: Child) -> None:
-        parent.children[name] = child
-        parent.size += child.node.size
-        parent.height = max(parent.height, child.node.height + 1)
+            if key is None or frame.skip:
+                return
+            parent.data[key.data] = node.data
+            frame.children[key.data] = Child(node, key, alias)
+        parent.size += node.size
+        if node.height >= parent.height:
+            parent.height = node.height + 1
 
     def _check_key(self, frame: _Frame, key: Node, alias: tuple[int, int] | None) -> bool:
         start, end = alias or (key.start, key.end)
@@ -274,6 +286,8 @@ class _Composer:
 
     def _check_indent(self, start: int) -> None:
         """Report a tab before the first value of a line, and behind a `-`, `?` or `:` that indents it."""
+        if not self._has_tabs:
+            return
         line, column = self.source.position(start)
         if line != self._line:
             found = _INDENT.match(self.source.text, start - column + 1)

@@ -18,7 +18,6 @@ from yaml.scanner import Scanner, ScannerError
 from yaml.tokens import TagToken
 
 from .diagnostics import Diagnostic, Place
-from .indentation import misplaced, without_colon
 from .source import Source
 
 try:
@@ -138,8 +137,8 @@ def events(source: Source, backend: Backend = DEFAULT_BACKEND) -> Iterator[Event
     """The events of a text, one by one. Raises `SyntaxFault` where it stops being YAML."""
     parser: Any = CParser(source.text) if backend == "c" else _PureParser(source.text)
     try:
-        while parser.check_event():
-            yield parser.get_event()
+        while (event := parser.get_event()) is not None:
+            yield event
     except YAMLError as error:
         raise SyntaxFault(_syntax_fault(source, error)) from None
     except (ValueError, OverflowError):  # chr() in the pure parser
@@ -218,6 +217,8 @@ def _by_columns(source: Source, problem: str, line: int, error: MarkedYAMLError)
         return None
     if "could not find expected" in problem and error.context_mark is not None:
         line = int(error.context_mark.line) + 2  # the line behind the one that was taken for a key
+    from .indentation import misplaced, without_colon  # only where something is wrong already
+
     slipped = "mapping values" in problem or "could not find expected" in problem
     if "mapping values" in problem and error.problem_mark is not None:
         text = source.line(line)[: int(error.problem_mark.column)]

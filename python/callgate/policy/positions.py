@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from .diagnostics import Place, Span
 from .offsets import Style, scalar_offsets
@@ -22,6 +23,8 @@ class Node:
 
     __slots__ = ("children", "data", "end", "height", "size", "start", "stop", "style")
 
+    children: Mapping[str, Child]
+
     def __init__(self, data: Any, start: int, end: int, style: Style | None = None) -> None:
         self.data = data
         self.start = start
@@ -30,7 +33,7 @@ class Node:
         self.style = style
         self.size = 1
         self.height = 0
-        self.children: dict[str, Child] = {}
+        self.children = _NONE  # a scalar has none, and most nodes are scalars
 
 
 class Child(NamedTuple):
@@ -39,6 +42,9 @@ class Child(NamedTuple):
     node: Node
     key: Node | None
     alias: tuple[int, int] | None
+
+
+_NONE: Final[Mapping[str, Child]] = MappingProxyType({})
 
 
 class Positions:

@@ -162,8 +162,9 @@ class _Resolver:
         spec: Any = document.data
         for step in at:
             spec = spec.get(step) if isinstance(spec, dict) else None
-        tree = annotate(document, spec if isinstance(spec, dict) else {}, at)
-        extends = tree.value.pop("extends", None)
+        written = self._annotated(document, spec if isinstance(spec, dict) else {}, at)
+        extends = written.value.get("extends")
+        tree = Merged({key: value for key, value in written.value.items() if key != "extends"}, written.origin)
         for item in extends.value if extends is not None and isinstance(extends.value, list) else []:
             if not isinstance(item.value, str):
                 continue
@@ -186,6 +187,14 @@ class _Resolver:
         if isinstance(verification, dict):
             parts["verification"] = annotate(document, verification, ("verification",))
         self.layers.append((document, Merged(parts, Origin(document, ()))))
+
+    def _annotated(self, document: Document, data: Any, at: Steps) -> Merged:
+        """The data with its origins; once, since what many policies extend is the same in each. Not to be changed."""
+        key = ("annotated", id(document.positions), at)
+        if key not in self.loaded.resolved:
+            self.loaded.resolved[key] = annotate(document, data, at)
+        found: Merged = self.loaded.resolved[key]
+        return found
 
     def _manifests(self, tree: Merged) -> dict[str, Document]:
         """The manifests that `tools` names; without it, all that were loaded."""

@@ -9,6 +9,7 @@ Scalar = str | int | float | bool | None
 
 NULLS: Final = frozenset(("", "~", "null", "Null", "NULL"))
 BOOLS: Final = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_WORDS: Final = {**dict.fromkeys(NULLS), **BOOLS}
 _INFINITE: Final = {sign + word: float(sign + "inf") for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")}
 _NAN: Final = frozenset((".nan", ".NaN", ".NAN"))
 _INT: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", re.ASCII)
@@ -30,10 +31,8 @@ def resolve_plain(text: str) -> Scalar:
 
     Raises `NumberError` for a number longer than 400 characters or too large for a double.
     """
-    if text in NULLS:
-        return None
-    if text in BOOLS:
-        return BOOLS[text]
+    if text in _WORDS:
+        return _WORDS[text]
     if text[0] not in _NUMBER_STARTS:
         return text
     if _INT.fullmatch(text):

@@ -17,8 +17,8 @@ from callgate.policy.exceptions import lifting
 from callgate.policy.faults import Found, located, span_of
 from callgate.policy.load import Document, Loaded, beside_tests, load
 from callgate.policy.source import Source
+from callgate.traces.feed import Fault, faults_of
 from callgate.traces.lines import TraceError, chunks
-from callgate.traces.replay import Fault, faults_of
 
 from .expect import Failure, Row, unmet_of_run, unmet_of_step
 from .steps import written

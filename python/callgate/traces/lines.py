@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import re
@@ -103,6 +102,8 @@ def chunks(path: Path | ByteStream, *, size: int = CHUNK, longest: int = LONGEST
             head = counted.peek(2)
             stream: ByteStream = counted
             if head == _GZIP:
+                import gzip  # only where it is wanted
+
                 stream = cast("ByteStream", gzip.GzipFile(fileobj=counted, mode="rb"))  # type: ignore[call-overload]
             first = True
             for chunk in _whole_lines(stream, counted, size, longest):
@@ -112,9 +113,11 @@ def chunks(path: Path | ByteStream, *, size: int = CHUNK, longest: int = LONGEST
                 yield chunk
     except EOFError:
         raise TraceError("the file is cut off: its gzip stream has no end") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise TraceError(f"the gzip stream is broken: {str(error).lower()}") from None
-    except OSError as error:
+    except (OSError, zlib.error) as error:
+        from gzip import BadGzipFile
+
+        if isinstance(error, (BadGzipFile, zlib.error)):
+            raise TraceError(f"the gzip stream is broken: {str(error).lower()}") from None
         raise TraceError(_why(error)) from None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -12,19 +12,13 @@ from typing import Any, Final, NamedTuple
 import callgate._core as _core
 
 from .decisions import Decisions
-from .lines import LONGEST_LINE, Chunk, TraceError, chunks
+from .feed import Fault as Fault
+from .feed import faults_of as faults_of
+from .lines import TraceError, chunks
 
 OPEN_SESSIONS: Final = 1024
 MOST_OPEN: Final = 1_000_000
 ACTIONS: Final = ("note", "reuse", "ask", "refuse", "stop")
-
-
-class Fault(NamedTuple):
-    """A line that was skipped: its file, its number from 1, and why."""
-
-    file: str
-    line: int
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +132,6 @@ def replay_file(
     if decisions is not None:
         decisions.add(replay.take_lines())
     return Replayed(file, Counts.of(replay.totals), skipped, broken, time.perf_counter() - started)
-
-
-def faults_of(replay: _core.Replay, chunk: Chunk, file: str) -> Iterator[Fault]:
-    """Feed a chunk, and give what was wrong with its lines, in their order."""
-    found = [(line, f"longer than {LONGEST_LINE >> 20} MiB") for line in chunk.too_long]
-    found += [(chunk.first + at, why) for at, why in replay.feed(chunk.lines)]
-    return (Fault(file, line, why) for line, why in found)
 
 
 def together(replayed: Iterable[Replayed]) -> Counts:

@@ -93,9 +93,9 @@ pub(crate) fn judge(test: &Test, value: &Scalar) -> Judgement {
         Test::StartsWith(part) => text(&|text| text.starts_with(&**part)),
         Test::EndsWith(part) => text(&|text| text.ends_with(&**part)),
         Test::Contains(part) => text(&|text| text.contains(&**part)),
-        Test::Matches(pattern) => match regex::Regex::new(pattern) {
-            Ok(regex) => text(&|text| regex.is_match(text)),
-            Err(_) => Judgement::Unknown,
+        Test::Matches(pattern) => match callgate_cel::written_pattern(pattern) {
+            Some(regex) => text(&|text| regex.is_match(text)),
+            None => Judgement::Unknown,
         },
         Test::Size(how, size) => match value {
             Scalar::String(text) => {

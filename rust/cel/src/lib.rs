@@ -61,6 +61,7 @@ pub use env::{Env, Tests};
 pub use error::{ErrorKind, EvalError};
 pub use library::network::Cidr;
 pub use limits::{Fuel, Limits};
+pub use pattern::written_pattern;
 pub use print::canonical;
 pub use program::{Activation, Nothing, Observer, Program, Seen};
 pub use prospect::Prospect;

@@ -127,7 +127,7 @@ impl Checker<'_> {
         };
         match func {
             Func::Matches => match given.get(1).map(text) {
-                Some(Some((pattern, span))) => match crate::pattern::compile(&pattern, self.limits.pattern) {
+                Some(Some((pattern, span))) => match crate::pattern::compile_written(&pattern, self.limits.pattern) {
                     Ok(regex) => {
                         self.out.patterns.insert(id, regex);
                     }
