@@ -146,5 +146,6 @@ def test_json_has_every_field_of_every_diagnostic() -> None:
                 "related": [],
             },
         ],
+        "ignored": [],
         "exceptions": [],
     }  # fmt: skip

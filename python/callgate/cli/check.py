@@ -9,7 +9,7 @@ import time
 import callgate._core as _core
 from callgate.cli import UsageError
 from callgate.policy.bindings import bound_policies
-from callgate.policy.check import check, concerning, unfit
+from callgate.policy.check import check, concerning, levelled, unfit
 from callgate.policy.diagnostics import ordered
 from callgate.policy.exceptions import standing
 from callgate.policy.load import Loaded, beside_tests, load
@@ -54,9 +54,15 @@ def run(arguments: argparse.Namespace) -> int:
     policies = _chosen(loaded, arguments.policy) if arguments.resolved else []
     diagnostics = check(loaded, now)
     if all(diagnostic.severity != "error" for diagnostic in diagnostics):
-        diagnostics = ordered([*diagnostics, *self_test(loaded)])
+        found = self_test(loaded)
+        unused = levelled(loaded.comments.unused(loaded.files), loaded.settings.lints)
+        diagnostics = ordered([*diagnostics, *found, *unused])
     diagnostics = concerning(loaded, diagnostics)
-    findings = Findings(diagnostics, loaded.sources, len(loaded.files), standing(loaded, now), loaded.files)
+    ignored = concerning(loaded, [each.diagnostic for each in loaded.comments.ignored])
+    findings = Findings(
+        diagnostics, loaded.sources, len(loaded.files), standing(loaded, now), loaded.files,
+        [each for each in loaded.comments.ignored if each.diagnostic in ignored],
+    )  # fmt: skip
     if not arguments.resolved:
         sys.stdout.write(render(findings, arguments.format, wanted(sys.stdout)))
     else:

@@ -78,7 +78,7 @@ def check_whole(loaded: Loaded, now: float | None = None) -> list[Diagnostic]:
         if is_whole(bound.resolved, bound.binding):
             diagnostics += compile_bound(bound)[1]
     diagnostics += _about_tools(loaded, [policy.resolved for policy in policies])
-    return ordered(levelled(diagnostics, loaded.settings.lints))
+    return ordered(heeded(loaded, diagnostics))
 
 
 def _about_tools(loaded: Loaded, policies: list[Resolved]) -> list[Diagnostic]:
@@ -94,6 +94,11 @@ def _about_tools(loaded: Loaded, policies: list[Resolved]) -> list[Diagnostic]:
     for manifest in loaded.of_kind("ToolManifest"):
         found += long_definitions(manifest, limits)
     return found + unused_manifests(loaded, policies)
+
+
+def heeded(loaded: Loaded, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """What is left when comments of the files and levels of the settings were heeded."""
+    return levelled(loaded.comments.heed(diagnostics), loaded.settings.lints)
 
 
 def levelled(diagnostics: list[Diagnostic], levels: Mapping[str, Level]) -> list[Diagnostic]:

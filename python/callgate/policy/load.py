@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from .compose import DEFAULT_LIMITS, Limits, compose
 from .diagnostics import Diagnostic, Place, Span, did_you_mean
+from .ignores import MARK as IGNORES
+from .ignores import Heeded
 from .packs import packs_root
 from .positions import Positions
 from .settings import CONFIGURATION, Settings, find_settings, settings_of
@@ -17,6 +19,7 @@ from .source import Source, decode
 
 SUFFIXES = (".yaml", ".yml")
 MOST_HINTS = 100
+_MOST_OFTEN_ENOUGH = 1 << 15
 MOST_NAMES = 12
 TEST_SUFFIXES = ("_test.yaml", "_test.yml")
 
@@ -49,8 +52,8 @@ class Loaded:
 
     `documents` are those of the paths, `packed` those of packs, `diagnostics` all that is wrong with any of their
     files, `sources` the text of every file that was read, by the path that diagnostics show, `settings` what the
-    project's `callgate.yaml` says. `files` are those that were asked for, `pack_files` those of packs, `aside` those
-    that merely lie beside what was asked for.
+    project's `callgate.yaml` says, `comments` what comments in the files keep silent. `files` are those that were asked
+    for, `pack_files` those of packs, `aside` those that merely lie beside what was asked for.
     """
 
     def __init__(self, packs: Sequence[Path] | None, limits: Limits) -> None:
@@ -62,6 +65,7 @@ class Loaded:
         self.settings = Settings()
         self.pack_files: list[str] = []
         self.aside: list[str] = []
+        self.comments = Heeded()
         self._packs = packs
         self._limits = limits
         self._seen: set[str] = set()
@@ -71,6 +75,7 @@ class Loaded:
         self._indexed = (-1, -1)
         self._by_kind: dict[str | None, list[Document]] = {}
         self._by_name: dict[tuple[str | None, str | None], Document] = {}
+        self._folders: dict[Path, Path] = {}
         self.resolved: dict[object, Any] = {}  # what `resolve` made of documents here: a shared one is read by many
 
     def find(self, kind: str, name: str) -> Document | None:
@@ -140,13 +145,15 @@ class Loaded:
 
     def read(self, path: Path, file: str, label: str | None = None) -> list[Document]:
         """The documents of one file; its faults are added to `diagnostics`. A file is read once."""
-        real = os.path.realpath(path)
+        real = self._real(path)
         if real in self._seen:
             return []
         self._seen.add(real)
         try:
             with path.open("rb") as handle:
-                data = handle.read(self._limits.bytes + 1)
+                data = handle.read(_MOST_OFTEN_ENOUGH)  # room for all that is allowed would be taken for each file
+                if len(data) == _MOST_OFTEN_ENOUGH:
+                    data += handle.read(self._limits.bytes + 1 - len(data))
         except OSError as error:
             self._fault("CG703", f"cannot read the file: {(error.strerror or str(error)).lower()}", file)
             return []
@@ -158,6 +165,8 @@ class Loaded:
             return []
         composed = compose(source, self._limits)
         self.diagnostics += composed.diagnostics
+        if IGNORES in source.text:
+            self.diagnostics += self.comments.add(source)
         if path.name == CONFIGURATION:
             self._configurations[real] = [*composed.documents]
             return []
@@ -165,6 +174,15 @@ class Loaded:
         if not composed.documents and not composed.diagnostics:
             self._fault("CG709", "the file holds no document", file, severity="warning")
         return found
+
+    def _real(self, path: Path) -> str:
+        """`os.path.realpath`, which looks at each folder on the way, with each folder looked at once."""
+        if path.is_symlink():
+            return os.path.realpath(path)
+        folder = path.parent
+        if folder not in self._folders:
+            self._folders[folder] = Path(os.path.realpath(folder))
+        return str(self._folders[folder] / path.name)
 
     def _document(self, positions: Positions) -> Document | None:
         data, file = positions.root.data, positions.source.file
@@ -207,7 +225,7 @@ class Loaded:
     def take_settings(self, paths: Iterable[Path]) -> None:
         """Read the settings that go for the paths, and tell of others that lie among them."""
         chosen = find_settings(paths)
-        real = os.path.realpath(chosen) if chosen is not None else None
+        real = self._real(chosen) if chosen is not None else None
         if chosen is not None:
             self.read(chosen, _shown(chosen))
         for where, documents in self._configurations.items():

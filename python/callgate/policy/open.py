@@ -10,7 +10,7 @@ from typing import NamedTuple
 import callgate._core as _core
 
 from .bindings import compile_bindings
-from .check import check
+from .check import check, heeded
 from .compile import Manifest, compile_policy
 from .diagnostics import Diagnostic, ordered
 from .exceptions import lifting
@@ -64,7 +64,7 @@ def open_policy(
     if bindings:
         own = [Manifest(document.name or "", document) for document in further]
         compiled, found = (None, []) if _has_error(diagnostics) else compile_bindings(loaded, bindings, own)
-        diagnostics = ordered([*diagnostics, *found])
+        diagnostics = ordered([*diagnostics, *heeded(loaded, found)])
         return Opened(None if _has_error(diagnostics) else compiled, None, diagnostics, loaded)
     document = _document(loaded, path, name, there)
     if document is None:
@@ -75,7 +75,7 @@ def open_policy(
     beside = {document.name or "": document for document in further}
     in_force = [Manifest(name, document) for name, document in {**beside, **resolved.manifests}.items()]
     compiled, found = compile_policy(resolved, in_force)
-    diagnostics = ordered([*diagnostics, *found])
+    diagnostics = ordered([*diagnostics, *heeded(loaded, found)])
     if compiled is None or _has_error(diagnostics):
         return Opened(None, resolved, diagnostics, loaded)
     return Opened(compiled.with_exceptions(lifting(loaded, resolved.name)), resolved, diagnostics, loaded)

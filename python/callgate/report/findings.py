@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from callgate.policy.diagnostics import Diagnostic
 from callgate.policy.exceptions import Standing
+from callgate.policy.ignores import Ignored
 from callgate.policy.source import Source
 
 # A format is a module with `render(findings, color) -> str`. To add one, write the module and add its line.
@@ -25,7 +26,7 @@ class Findings(NamedTuple):
     """What a check found: diagnostics in their order, the text of the files, and how many files were read.
 
     `standing` are the exceptions that stand, `names` the files as diagnostics show them, for a format that tells of
-    those without findings too.
+    those without findings too. `ignored` is what comments keep silent.
     """
 
     diagnostics: Sequence[Diagnostic]
@@ -33,6 +34,7 @@ class Findings(NamedTuple):
     files: int
     standing: Sequence[Standing] = ()
     names: Sequence[str] = ()
+    ignored: Sequence[Ignored] = ()
 
     @property
     def errors(self) -> int:

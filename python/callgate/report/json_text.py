@@ -20,6 +20,7 @@ def render(findings: Findings, color: bool = False) -> str:
         "errors": findings.errors,
         "warnings": findings.warnings,
         "diagnostics": [plain(diagnostic) for diagnostic in findings.diagnostics],
+        "ignored": [{**plain(each.diagnostic), "why": each.why} for each in findings.ignored],
         "exceptions": [{**each._asdict(), "lifts": list(each.lifts)} for each in findings.standing],
     }
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"

@@ -18,14 +18,16 @@ SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sche
 
 def render(findings: Findings, color: bool = False) -> str:
     """One SARIF log with one run: the rules that were broken, each with its page, and a result for each diagnostic."""
-    codes = sorted({each.code for each in findings.diagnostics})
+    found = [(each, None) for each in findings.diagnostics]
+    ignored = [(each.diagnostic, each.why) for each in findings.ignored]
+    codes = sorted({each.code for each, _ in (*found, *ignored)})
     known = {page.code: page for page in pages() if page.code in codes}
     place_of = {code: index for index, code in enumerate(codes)}
     driver = {"name": "callgate", "version": version("callgate"), "rules": [_rule(code, known) for code in codes]}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(each, place_of[each.code]) for each in findings.diagnostics],
+        "results": [_result(each, place_of[each.code], why) for each, why in (*found, *ignored)],
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
@@ -42,7 +44,7 @@ def _rule(code: str, known: dict[str, Page]) -> dict[str, Any]:
     }
 
 
-def _result(diagnostic: Diagnostic, rule: int) -> dict[str, Any]:
+def _result(diagnostic: Diagnostic, rule: int, why: str | None) -> dict[str, Any]:
     words = diagnostic.message if diagnostic.hint is None else f"{diagnostic.message}\n{diagnostic.hint}"
     result: dict[str, Any] = {
         "ruleId": diagnostic.code,
@@ -55,6 +57,8 @@ def _result(diagnostic: Diagnostic, rule: int) -> dict[str, Any]:
         result["locations"][0]["logicalLocations"] = [{"fullyQualifiedName": diagnostic.pointer}]
     if diagnostic.related:
         result["relatedLocations"] = _related(diagnostic.related)
+    if why is not None:  # kept silent by a comment beside it
+        result["suppressions"] = [{"kind": "inSource", "justification": why}]
     return result
 
 

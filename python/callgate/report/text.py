@@ -57,7 +57,8 @@ def summary(findings: Findings, color: bool = False) -> str:
         for number, word in ((findings.errors, "error"), (findings.warnings, "warning"))
         if number
     ]
-    return f"{', '.join(counts) or 'no faults'} in {files}"
+    ignored = f", {len(findings.ignored)} ignored" if findings.ignored else ""
+    return f"{', '.join(counts) or 'no faults'} in {files}{ignored}"
 
 
 def _count(number: int, word: str) -> str:

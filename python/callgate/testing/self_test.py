@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import callgate._core as _core
-from callgate.policy.check import levelled, policy_of_test
+from callgate.policy.check import heeded, policy_of_test
 from callgate.policy.compile import Manifest, plain
 from callgate.policy.diagnostics import Diagnostic, ordered
 from callgate.policy.faults import Found
 from callgate.policy.load import Document, Loaded
 from callgate.policy.resolve import Resolved, resolve
-
-from .run import rows_of
 
 # How something showed (`rule`, `note`, `refuse`, `exit`, `budget`), and the reason that was given.
 Shown = tuple[str, str]
@@ -40,7 +38,7 @@ def self_test(loaded: Loaded) -> list[Diagnostic]:
         resolved = resolve(loaded, document)
         if all(diagnostic.severity != "error" for diagnostic in resolved.diagnostics):
             found += resolved.located(_faults(loaded, document, resolved))
-    return ordered(levelled(found, loaded.settings.lints))
+    return ordered(heeded(loaded, found))
 
 
 def _faults(loaded: Loaded, document: Document, resolved: Resolved) -> Iterator[Found]:
@@ -67,6 +65,8 @@ def _shown(loaded: Loaded, document: Document, test: Document) -> Iterable[Shown
     whole = policy_of_test(loaded, test)
     if whole is not None and all(layer is not document for layer in whole.resolved.layers):
         return
+    from .run import rows_of  # only where a test has to be played
+
     for row in rows_of(loaded, test):
         yield from (("note", note["reason"]) for note in row["notes"])
         yield from (("rule", note["reason"]) for note in row["notes"])
