@@ -216,7 +216,7 @@ FAILED one
         found = json.loads(capsys.readouterr().out)
         [test] = found.pop("tests")
         assert found == {
-            "version": 1, "passed": 0, "failed": 1, "errors": 0, "deselected": 0, "diagnostics": [],
+            "version": 1, "passed": 0, "failed": 1, "errors": 0, "deselected": 0, "skipped": 0, "diagnostics": [],
         }  # fmt: skip
         seconds = test.pop("seconds")
         assert seconds >= 0
@@ -226,7 +226,7 @@ FAILED one
                 {
                     "expectation": "stop", "pointer": "/spec/expect/stop/by", "expected": "at seq 3 or before",
                     "span": {"line": 15, "column": 19, "end_line": 15, "end_column": 21}, "actual": "at seq 4",
-                    "seq": 4,
+                    "seq": 4, "values": [],
                 }
             ],
             "diagnostics": [],

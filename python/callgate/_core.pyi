@@ -115,6 +115,24 @@ class Probe:
 def self_test(policy: object, own: object, manifests: list[tuple[str, Any]]) -> list[Probe]: ...
 
 @final
+class Coverage:
+    def __new__(
+        cls,
+        policy: CompiledPolicy,
+        documents: list[tuple[Any, list[tuple[str, Any]]]],
+        *,
+        values: bool = False,
+    ) -> Coverage: ...
+    @property
+    def policy(self) -> CompiledPolicy: ...
+    @property
+    def items(self) -> list[list[tuple[int, tuple[str | int, ...], tuple[int, int] | None, str, str, str]]]: ...
+    def take(self) -> list[list[int]]: ...
+    def take_evaluations(
+        self,
+    ) -> list[tuple[str, int, int, tuple[str | int, ...], list[tuple[int, int, str]]]]: ...
+
+@final
 class Finding:
     @property
     def reason(self) -> str: ...

@@ -26,3 +26,14 @@ def count(least: int, most: int) -> Callable[[str], int]:
         return number
 
     return read
+
+
+def percentage(text: str) -> float:
+    """A type for `add_argument`: a percentage, 0 to 100.
+
+    >>> percentage("87.5")
+    87.5
+    """
+    if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?", text, re.ASCII) is None or not float(text) <= 100:
+        raise argparse.ArgumentTypeError(f"expected a percentage from 0 to 100, found `{text[:40]}`")
+    return float(text)

@@ -11,11 +11,14 @@ from callgate.policy.source import Source
 from callgate.testing.expect import Row, action_of, reasons_of
 from callgate.testing.run import GuardTestResult, GuardTestRun, Missed
 from callgate.testing.unasserted import Unasserted
+from callgate.testing.values import Evaluated
 
 from .color import paint
+from .coverage import render as render_coverage
 from .findings import Findings
 from .findings import render as render_findings
 from .snippet import printable, snippet
+from .timeline import shortened
 
 # A format is a module with `render(run, color) -> str`. To add one, write the module and add its line.
 FORMATS: Final = {
@@ -27,6 +30,8 @@ FORMATS: Final = {
 }
 AROUND: Final = 4
 """Decisions before and after the one that a failure is about."""
+WIDEST: Final = 72
+"""Characters of a part of an expression."""
 MOST_WITHOUT: Final = 12
 """Decisions that are shown of a run where a failure is about none in particular."""
 _WORDS: Final = {"note": "note", "reuse": "reuse", "ask": "ask", "refuse": "refusal", "stop": "stop"}
@@ -46,6 +51,8 @@ def render(run: GuardTestRun, color: bool = False) -> str:
     if diagnostics:
         files = len({found.file for found in diagnostics})
         parts.append("\n" + render_findings(Findings(diagnostics, run.sources, files), "text", color))
+    if run.coverage is not None:
+        parts.append("\n" + render_coverage(run.coverage, color) + "\n")
     return "".join(parts) + summary(run, color)
 
 
@@ -77,7 +84,18 @@ def _missed(missed: Missed, result: GuardTestResult, sources: Mapping[str, Sourc
         lines += snippet(source, span, gutter, "error", color)
     lines.append(f"  expected  {printable(failure.what)}: {printable(failure.expected)}")
     lines.append(f"  actual    {printable(failure.actual)}")
+    for each in missed.evaluated:
+        lines += _evaluated(each)
     return [*lines, *_around(result.rows, failure.row), ""]
+
+
+def _evaluated(each: Evaluated) -> list[str]:
+    """An expression with its value, and below it its parts with theirs."""
+    texts = [("  " * part.depth + printable(shortened(part.text, WIDEST)), part.value) for part in each.parts]
+    width = max((len(text) for text, _ in texts), default=0)
+    place = f"{printable(each.file)}:{each.span.line}:{each.span.column}"
+    told = [f"    {text.ljust(width)}  {printable(value)}" for text, value in texts]
+    return [f"  values    {printable(each.owner)} ({place})", *told]
 
 
 def _around(rows: Sequence[Row], at: int | None) -> list[str]:
@@ -113,6 +131,8 @@ def summary(run: GuardTestRun, color: bool = False) -> str:
     words.append(f"{passed} passed")
     if run.deselected:
         words.append(f"{run.deselected} deselected")
+    if run.skipped:
+        words.append(f"{run.skipped} left out after the first failure")
     return ", ".join(words) + "\n" if run.results else "no test\n"
 
 

@@ -6,6 +6,7 @@ import json
 from typing import Any, Final
 
 from callgate.policy.positions import join_pointer
+from callgate.review.coverage import Coverage
 from callgate.testing.run import GuardTestResult, GuardTestRun
 
 from .json_text import plain
@@ -22,10 +23,25 @@ def render(run: GuardTestRun, color: bool = False) -> str:
         "failed": outcomes.count("failed"),
         "errors": outcomes.count("error"),
         "deselected": run.deselected,
+        "skipped": run.skipped,
         "tests": [_result(result) for result in run.results],
         "diagnostics": [plain(diagnostic) for diagnostic in run.diagnostics],
     }
+    if run.coverage is not None:
+        found["coverage"] = _coverage(run.coverage)
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+def _coverage(coverage: Coverage) -> dict[str, Any]:
+    return {
+        "share": round(coverage.share, 6),
+        "covered": len(coverage.points) - len(coverage.missing),
+        "all": len(coverage.points),
+        "kinds": {kind: {"covered": met, "all": every} for kind, (met, every) in coverage.kinds.items()},
+        "points": [
+            {**point._asdict(), "span": point.span._asdict(), "tests": list(point.tests)} for point in coverage.points
+        ],
+    }
 
 
 def _result(result: GuardTestResult) -> dict[str, Any]:
@@ -44,8 +60,17 @@ def _result(result: GuardTestResult) -> dict[str, Any]:
                 "expected": failure.expected,
                 "actual": failure.actual,
                 "seq": None if failure.row is None else result.rows[failure.row]["seq"],
+                "values": [
+                    {
+                        "owner": each.owner,
+                        "file": each.file,
+                        "span": each.span._asdict(),
+                        "parts": [part._asdict() for part in each.parts],
+                    }
+                    for each in evaluated
+                ],
             }
-            for failure, span in result.missed
+            for failure, span, evaluated in result.missed
         ],
         "diagnostics": [plain(diagnostic) for diagnostic in result.diagnostics],
         "unasserted": [

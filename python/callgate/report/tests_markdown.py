@@ -5,6 +5,7 @@ from __future__ import annotations
 from callgate.policy.diagnostics import Diagnostic
 from callgate.testing.run import GuardTestResult, GuardTestRun
 
+from .coverage import markdown
 from .markdown_text import cell, code
 from .places import place
 from .tests import summary
@@ -17,6 +18,8 @@ def render(run: GuardTestRun, color: bool = False) -> str:
     lines = ["### callgate test", "", summary(run).rstrip("\n")]
     if rows:
         lines += ["", "| | test | where | what |", "|---|---|---|---|", *rows]
+    if run.coverage is not None:
+        lines += ["", *markdown(run.coverage)]
     return "\n".join(lines) + "\n"
 
 

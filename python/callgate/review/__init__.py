@@ -1,1 +1,1 @@
-"""What a change of a policy means, as data: what differs, in which direction, and what it does to recorded runs."""
+"""What a policy and a change of it mean, as data: what differs, what it does to recorded runs, what tests exercise."""

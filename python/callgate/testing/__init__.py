@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from .clock import FakeClock
     from .run import GuardTestResult, GuardTestRun, run_tests
+    from .selection import Selection
 
-__all__ = ["FakeClock", "GuardTestResult", "GuardTestRun", "run_tests"]
+__all__ = ["FakeClock", "GuardTestResult", "GuardTestRun", "Selection", "run_tests"]
 
 # Found when they are asked for: `callgate check` needs the self-test of this package, and seldom the runner.
-_MODULES: Final = {"FakeClock": "clock", "GuardTestResult": "run", "GuardTestRun": "run", "run_tests": "run"}
+_MODULES: Final = {
+    "FakeClock": "clock", "GuardTestResult": "run", "GuardTestRun": "run", "Selection": "selection", "run_tests": "run",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use callgate_cel::Step;
 use callgate_core::policy::{Budgets, Detectors, Effect, Mode, Policy};
 use callgate_core::{Action, Event, Outcome, Reason, Reported, Request, Task};
-use callgate_value::Value;
+use callgate_value::{Map, Value};
 use rustc_hash::FxHashMap;
 
 use crate::caller::{with_detectors, Caller};
@@ -38,6 +38,45 @@ pub(crate) fn reason(budget: &Budget) -> Reason {
         "reserve" => Reason::BudgetReserved,
         _ => Reason::BudgetTime,
     }
+}
+
+/// The budgets that are written in these blocks and limit something, each with the name of its block.
+pub(crate) fn written(policy: &Policy, budgets: Option<&Map>, time: Option<&Map>) -> Vec<(&'static str, Budget)> {
+    let mut found = Vec::new();
+    let mut add = |block: &'static str, key: &'static str, name: Option<&str>| {
+        found.push((block, Budget { key, name: name.map(str::to_owned) }));
+    };
+    let limits = &policy.budgets;
+    let has = |map: Option<&Map>, key: &str| map.is_some_and(|map| map.get(key).is_some());
+    let plain = [
+        ("steps", limits.steps.is_some()),
+        ("tool_calls", limits.tool_calls.is_some()),
+        ("retries", limits.retries.is_some()),
+        ("tokens", limits.tokens.is_some()),
+        ("cost", limits.cost.is_some()),
+        ("depth", limits.depth.is_some()),
+        ("reserve", limits.reserve > 0 && limits.tool_calls.is_some()),
+    ];
+    for (key, limited) in plain {
+        if limited && has(budgets, key) {
+            add("budgets", key, None);
+        }
+    }
+    for (key, named) in [("calls_per_tool", &limits.calls_per_tool), ("calls_per_group", &limits.calls_per_group)] {
+        let written = budgets.and_then(|budgets| budgets.get(key));
+        let mut names: Vec<&String> =
+            named.keys().filter(|name| written.is_some_and(|it| it.get(name).is_some())).collect();
+        names.sort();
+        for name in names {
+            add("budgets", key, Some(name));
+        }
+    }
+    for (key, limit) in [("task", limits.task_time), ("workflow", limits.workflow_time), ("step", limits.step_time)] {
+        if limit.is_some() && has(time, key) {
+            add("time", key, None);
+        }
+    }
+    found
 }
 
 /// The limit alone, small enough to be played.

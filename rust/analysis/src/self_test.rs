@@ -4,7 +4,7 @@ use callgate_core::model::Pointer;
 use callgate_core::policy::Policy;
 use callgate_value::{Map, Value};
 
-use crate::budgets::{self, Budget};
+use crate::budgets;
 use crate::caller::{callers, stand_ins, undeclared, Caller};
 use crate::dead::at;
 use crate::detectors::{self, cannot_feed, Does, Rung};
@@ -161,60 +161,28 @@ fn of_rung(policy: &Policy, able: &[Caller], rung: &Rung, root: &Pointer) -> Pro
 }
 
 fn of_budgets(policy: &Policy, tools: &[Caller], budgets: Option<&Map>, time: Option<&Map>, found: &mut Vec<Probe>) {
-    let mut add = |block: &str, key: &'static str, name: Option<&str>| {
-        let budget = Budget { key, name: name.map(str::to_owned) };
-        let mut pointer = at(&["spec", block, key]);
-        let mut title = format!("`{block}.{key}`");
-        if let Some(name) = name {
+    for (block, budget) in budgets::written(policy, budgets, time) {
+        // a name that no manifest has is told of elsewhere
+        let known = match (budget.key, &budget.name) {
+            ("calls_per_tool", Some(name)) => name == "*" || policy.tools.contains_key(name),
+            (_, Some(name)) => tools.iter().any(|caller| caller.tool.groups.iter().any(|group| **group == **name)),
+            _ => true,
+        };
+        if !known {
+            continue;
+        }
+        let (mut pointer, mut title) = (at(&["spec", block, budget.key]), format!("{block}.{}", budget.key));
+        if let Some(name) = &budget.name {
             pointer = pointer.key(name);
-            title = format!("`{block}.{key}.{name}`");
+            title = format!("{title}.{name}");
         }
         found.push(Probe {
             pointer,
-            title,
+            title: format!("`{title}`"),
             reason: budgets::reason(&budget).name().to_owned(),
             kind: Kind::Budget,
             fires: budgets::fires(policy, tools, &budget),
             why: None,
         });
-    };
-    let limits = &policy.budgets;
-    let has = |map: Option<&Map>, key: &str| map.is_some_and(|map| map.get(key).is_some());
-    let plain = [
-        ("steps", limits.steps),
-        ("tool_calls", limits.tool_calls),
-        ("retries", limits.retries),
-        ("tokens", limits.tokens),
-        ("cost", limits.cost),
-    ];
-    for (key, limit) in plain {
-        if limit.is_some() && has(budgets, key) {
-            add("budgets", key, None);
-        }
-    }
-    if limits.depth.is_some() && has(budgets, "depth") {
-        add("budgets", "depth", None);
-    }
-    if limits.reserve > 0 && limits.tool_calls.is_some() && has(budgets, "reserve") {
-        add("budgets", "reserve", None);
-    }
-    for (key, named) in [("calls_per_tool", &limits.calls_per_tool), ("calls_per_group", &limits.calls_per_group)] {
-        let written = budgets.and_then(|budgets| budgets.get(key));
-        let mut names: Vec<&String> =
-            named.keys().filter(|name| written.is_some_and(|it| it.get(name).is_some())).collect();
-        names.sort();
-        // a name that no manifest has is told of elsewhere
-        let known = |name: &str| match key {
-            "calls_per_tool" => name == "*" || policy.tools.contains_key(name),
-            _ => tools.iter().any(|caller| caller.tool.groups.iter().any(|group| **group == *name)),
-        };
-        for name in names.into_iter().filter(|name| known(name)) {
-            add("budgets", key, Some(name));
-        }
-    }
-    for (key, limit) in [("task", limits.task_time), ("workflow", limits.workflow_time), ("step", limits.step_time)] {
-        if limit.is_some() && has(time, key) {
-            add("time", key, None);
-        }
     }
 }

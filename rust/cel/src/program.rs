@@ -61,24 +61,36 @@ pub enum Seen {
     Error(ErrorKind),
 }
 
+impl Seen {
+    /// What an outcome is seen as.
+    #[must_use]
+    pub fn of(out: Result<&Val<'_>, ErrorKind>) -> Self {
+        match out {
+            Ok(Val::Bool(true)) => Self::True,
+            Ok(Val::Bool(false)) => Self::False,
+            Ok(_) => Self::Value,
+            Err(kind) => Self::Error(kind),
+        }
+    }
+}
+
 /// Is told what every part of an expression came to, innermost first.
 pub trait Observer {
     /// Called once for each evaluation of a part; inside comprehensions, once an element. `node` names the part within its
     /// program, as [`Program::parts`] does.
     fn saw(&mut self, node: u32, span: Span, seen: Seen);
+
+    /// The same with the value itself, for observers that want to show it. Tells `saw` unless it is overridden.
+    fn came_to(&mut self, node: u32, span: Span, out: Result<&Val<'_>, ErrorKind>) {
+        self.saw(node, span, Seen::of(out));
+    }
 }
 
 struct Told<'o>(&'o mut dyn Observer);
 
 impl Watch for Told<'_> {
     fn saw(&mut self, id: Id, span: Span, out: &Out<'_>) {
-        let seen = match out {
-            Ok(Val::Bool(true)) => Seen::True,
-            Ok(Val::Bool(false)) => Seen::False,
-            Ok(_) => Seen::Value,
-            Err(fault) => Seen::Error(fault.kind),
-        };
-        self.0.saw(id, span, seen);
+        self.0.came_to(id, span, out.as_ref().map_err(|fault| fault.kind));
     }
 }
 
@@ -191,13 +203,30 @@ impl Program {
         &self.tests
     }
 
+    /// Whether it may come to true and to false: by its type, or because nothing else is taken. A constant may not.
+    #[must_use]
+    pub fn is_condition(&self) -> bool {
+        let constant = matches!(self.nodes.nodes.get(self.nodes.root as usize), Some(Node::Const(_)));
+        !constant && (*self.ty.base() == Type::Bool || self.expect == Some(Type::Bool))
+    }
+
+    /// The number of the expression as a whole; of one that only binds names, of what it is bound in.
+    #[must_use]
+    pub fn root(&self) -> u32 {
+        let mut root = self.nodes.root;
+        while let Some(Node::Bind { body, .. }) = self.nodes.nodes.get(root as usize) {
+            root = *body;
+        }
+        root
+    }
+
     /// The parts that may be true or false, by number and span: what coverage counts.
     pub fn parts(&self) -> impl Iterator<Item = (u32, Span)> + '_ {
         self.conditions.iter().map(|id| (*id, self.nodes.spans.get(*id as usize).copied().unwrap_or_default()))
     }
 }
 
-/// The nodes of type bool that are evaluated, constants left out.
+/// The nodes of type bool that are evaluated, without constants and without those that only follow another one.
 fn conditions(ast: &Ast, checked: &Checked, nodes: &Nodes) -> Vec<Id> {
     let mut found = Vec::new();
     let mut open = vec![ast.root];
@@ -205,7 +234,9 @@ fn conditions(ast: &Ast, checked: &Checked, nodes: &Nodes) -> Vec<Id> {
         if matches!(nodes.nodes.get(id as usize), Some(Node::Const(_))) {
             continue;
         }
-        if *checked.ty(id).base() == Type::Bool {
+        // what binds a name comes to what its body comes to, and `!` to the contrary of its operand
+        let follows = matches!(nodes.nodes.get(id as usize), Some(Node::Bind { .. } | Node::Not(_)));
+        if *checked.ty(id).base() == Type::Bool && !follows {
             found.push(id);
         }
         each_child(ast.expr(id), &mut |child| open.push(child));

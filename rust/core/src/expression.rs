@@ -7,6 +7,8 @@ use callgate_cel::{Activation, Env, ErrorKind, EvalError, Fuel, Limits, Program,
 pub use callgate_cel::{Claim, Prospect};
 use callgate_value::Value;
 
+use crate::watch::{Log, Witness};
+
 /// A checked and compiled expression.
 #[derive(Clone, Debug)]
 pub struct Expression {
@@ -14,6 +16,8 @@ pub struct Expression {
     /// As it was checked: what analyses read. A plain field path is followed without it.
     checked: Arc<Program>,
     way: Way,
+    /// Is told what it comes to, where somebody watches.
+    witness: Option<Arc<Witness>>,
 }
 
 #[derive(Clone, Debug)]
@@ -137,7 +141,31 @@ impl Expression {
         let program = Program::compile(source, env, expect, &Limits::default())?;
         let checked = Arc::new(program);
         let way = field_path(source).unwrap_or_else(|| Way::Program(Arc::clone(&checked)));
-        Ok(Self { source: source.into(), checked, way })
+        Ok(Self { source: source.into(), checked, way, witness: None })
+    }
+
+    /// The same, watched; with a log that tells every evaluation of it under a number.
+    #[must_use]
+    pub fn watched(&self, log: Option<(usize, Arc<Log>)>) -> Self {
+        Self { witness: Some(Arc::new(Witness::of(&self.checked, log))), ..self.clone() }
+    }
+
+    /// The same, watched by whoever watches another one of the same text.
+    #[must_use]
+    pub fn watched_as(&self, other: &Self) -> Self {
+        Self { witness: other.witness.clone(), ..self.clone() }
+    }
+
+    /// Whether it may come to true and to false.
+    #[must_use]
+    pub fn is_condition(&self) -> bool {
+        self.checked.is_condition()
+    }
+
+    /// Who watches it.
+    #[must_use]
+    pub fn witness(&self) -> Option<&Arc<Witness>> {
+        self.witness.as_ref()
     }
 
     /// The text as the author wrote it, without blanks around it.
@@ -219,13 +247,18 @@ impl Expression {
     /// # Errors
     /// [`EvaluationError`], where a variable or a field is missing, the evaluation fails, or a bound is hit.
     pub fn evaluate<'s>(&self, scope: &'s dyn Scope) -> Result<Cow<'s, Value>, EvaluationError> {
-        match &self.way {
+        let value = match &self.way {
             Way::Path { root, fields } => self.follow(scope, root, fields).map(Cow::Borrowed),
-            Way::Program(program) => {
-                let value = fuelled(scope, |fuel| program.evaluate(&Scoped(scope), fuel)?.to_value(fuel))?;
-                Ok(Cow::Owned(value))
-            }
+            Way::Program(program) => fuelled(scope, |fuel| match &self.witness {
+                None => program.evaluate(&Scoped(scope), fuel)?.to_value(fuel),
+                Some(witness) => watch(witness, program, scope, fuel, |value, fuel| value.to_value(fuel))?,
+            })
+            .map(Cow::Owned),
+        };
+        if let (Some(witness), Ok(Some(truth))) = (&self.witness, value.as_ref().map(|value| value.as_bool())) {
+            witness.whole(truth);
         }
+        value
     }
 
     fn follow<'s>(&self, scope: &'s dyn Scope, root: &str, fields: &[String]) -> Result<&'s Value, EvaluationError> {
@@ -246,8 +279,14 @@ impl Expression {
     pub fn test(&self, scope: &dyn Scope) -> Result<bool, EvaluationError> {
         let answer = match &self.way {
             Way::Path { root, fields } => self.follow(scope, root, fields)?.as_bool(),
-            Way::Program(program) => fuelled(scope, |fuel| Ok(program.evaluate(&Scoped(scope), fuel)?.as_bool()))?,
+            Way::Program(program) => fuelled(scope, |fuel| match &self.witness {
+                None => Ok(program.evaluate(&Scoped(scope), fuel)?.as_bool()),
+                Some(witness) => watch(witness, program, scope, fuel, |value, _| value.as_bool()),
+            })?,
         };
+        if let (Some(witness), Some(truth)) = (&self.witness, answer) {
+            witness.whole(truth);
+        }
         answer.ok_or(EvaluationError::WrongType("boolean"))
     }
 
@@ -256,6 +295,22 @@ impl Expression {
     pub fn optional<'s>(&self, scope: &'s dyn Scope) -> Option<Cow<'s, Value>> {
         self.evaluate(scope).ok().filter(|value| !matches!(**value, Value::Null))
     }
+}
+
+/// Evaluates while somebody watches.
+#[cold]
+fn watch<T>(
+    witness: &Witness,
+    program: &Program,
+    scope: &dyn Scope,
+    fuel: &mut Fuel,
+    then: impl FnOnce(&Val<'_>, &mut Fuel) -> T,
+) -> Result<T, EvalError> {
+    let id = scope.value("call.id");
+    let scoped = Scoped(scope);
+    let value =
+        witness.watch(id.as_ref().and_then(Val::as_str), |observer| program.observe(&scoped, fuel, observer))?;
+    Ok(then(&value, fuel))
 }
 
 /// Evaluates with the fuel of one expression, and no more than what is left of the decision's.

@@ -71,6 +71,18 @@ impl Guard {
         Self { alone: None, bound, whole, nobody: Arc::new(nobody), digest, combined: RwLock::default() }
     }
 
+    /// The same with each policy changed, by its position among `policies`.
+    #[must_use]
+    pub fn changed(&self, change: impl Fn(usize, &Policy) -> Policy) -> Self {
+        if let Some(alone) = &self.alone {
+            return Self::alone(change(0, alone));
+        }
+        let bound = self.bound.iter().enumerate();
+        let changed =
+            bound.map(|(at, (policy, matching))| Bound { policy: change(at, policy), matching: matching.clone() });
+        Self::of(changed.collect())
+    }
+
     /// SHA-256, in hex: of the policy where there is but one for everyone, else of all policies with their bindings.
     #[must_use]
     pub fn digest(&self) -> &str {

@@ -48,6 +48,7 @@ mod snapshot;
 mod task;
 pub mod trace;
 mod verdict;
+pub mod watch;
 
 pub use about::About;
 pub use call::{Call, Request};

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::about::About;
 use crate::budget::Spent;
 use crate::guard::Guard;
-use crate::policy::{ErrorClass, Policy};
+use crate::policy::{ErrorClass, Policy, Tool};
 use crate::reply;
 use crate::task::{Event, Task};
 use crate::trace::{CallRecord, Record, TraceEvent, What};
@@ -44,6 +44,8 @@ pub struct Row {
     pub duration: f64,
     /// The recorded round.
     pub round: Option<i64>,
+    /// The form of the tool that the call has, where the policy is watched.
+    pub form: Option<Arc<Tool>>,
 }
 
 /// Counts over a replay.
@@ -278,6 +280,7 @@ impl Replay {
         if let Some(agent) = first.filter(|_| self.keeps_rows) {
             let policy = open.policy(&self.guard, &agent);
             self.endings.push(open.task.ending(&policy));
+            policy.each().for_each(|policy| open.task.tell_end(policy));
         }
         for session in sessions {
             if let Some(track) = open.tracks.get(&session) {
@@ -419,6 +422,7 @@ impl Replay {
                 time: it.time,
                 duration: it.duration,
                 round: track_round,
+                form: is_watched(&policy).then(|| open.task.form_of(&policy, &it.call.request)),
             });
         }
         observe.sort_by(|a, b| {
@@ -474,6 +478,9 @@ impl Replay {
                     assessment.next = Next::Exit;
                 }
             }
+            if let Some(form) = &row.form {
+                policy.each().filter_map(|policy| policy.watch.as_ref()).for_each(|watch| watch.row(row, form));
+            }
             let touched = count(&mut self.totals, row);
             track.noted |= !row.notes.is_empty();
             track.stopped |= row.stop.is_some();
@@ -483,6 +490,10 @@ impl Replay {
             self.done.append(&mut rows);
         }
     }
+}
+
+fn is_watched(policy: &Policy) -> bool {
+    policy.each().any(|policy| policy.watch.is_some())
 }
 
 /// Counts a row; whether it was more than a note or a coalesced call.

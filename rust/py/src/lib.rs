@@ -1,5 +1,6 @@
 //! The border between the core and Python: values in, verdicts out. The only crate that names PyO3.
 mod batch;
+mod coverage;
 mod evaluate;
 mod host_object;
 mod identity;
@@ -22,6 +23,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     batch::register(module)?;
+    coverage::register(module)?;
     evaluate::register(module)?;
     identity::register(module)?;
     measure::register(module)?;

@@ -123,6 +123,7 @@ pub(crate) fn compile(
         constants: constants(spec),
         variables,
         tools,
+        watch: None,
     }
 }
 

@@ -128,6 +128,7 @@ impl Policy {
             params: callgate_value::Value::Null,
             constants: callgate_value::Value::Null,
             variables: Vec::new(),
+            watch: None,
         }
     }
 

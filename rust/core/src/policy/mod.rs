@@ -128,6 +128,8 @@ pub struct Policy {
     pub constants: Value,
     /// `variables`, in order.
     pub variables: Vec<(Arc<str>, Expression)>,
+    /// Is told what comes of replays, where somebody wants to know.
+    pub watch: Option<Arc<crate::watch::Watch>>,
 }
 
 impl Mode {

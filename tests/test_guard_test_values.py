@@ -1,0 +1,120 @@
+"""A failed policy test shows the values under the expressions that decided the call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from callgate.cli.main import main
+from callgate.testing import run_tests
+from callgate.testing.values import Evaluated, PartValue
+
+TEST = """\
+apiVersion: callgate/v1
+kind: GuardTest
+metadata: {name: one}
+spec:
+  policy:
+    undeclared_tools: allow
+    budgets: {preset: medium}
+    constants: {ceiling: 50}
+    variables: {over: args.amount > constants.ceiling}
+    rules:
+      - {id: ceiling, when: 'variables.over && args.lines.exists(line, line.n > 2)', action: refuse}
+      - {id: never, when: 'call.tool == "other"', action: note}
+  manifests:
+    - tools:
+        pay: {effect: write, parameters: {type: object}, result: {failed_when: 'result.status >= 400'}}
+"""
+
+
+def shown(folder: Path, steps: str) -> dict[str, list[Evaluated]]:
+    (folder / "a_test.yaml").write_text(TEST + steps)
+    [result] = run_tests([folder / "a_test.yaml"]).results
+    assert result.outcome == "failed", result
+    return {missed.failure.what: list(missed.evaluated) for missed in result.missed}
+
+
+def test_where_a_rule_was_to_speak_and_did_not_its_parts_are_shown_as_they_lie_in_each_other(tmp_path: Path) -> None:
+    found = shown(
+        tmp_path,
+        "  steps:\n    - {tool: pay, arguments: {amount: 60, lines: [{n: 1}, {n: 2}]}, result: {status: 200},"
+        " expect: {reasons: ['rule:ceiling']}}\n",
+    )
+    [rule] = found["reasons"]
+    assert (rule.owner, rule.span.line) == ("rule `ceiling`", 11)
+    assert rule.parts == [
+        PartValue("variables.over && args.lines.exists(line, line.n > 2)", 0, "false"),
+        PartValue("variables.over", 1, "true"),
+        PartValue("args.lines.exists(line, line.n > 2)", 1, "false"),
+        PartValue("args.lines", 2, '[{"n":1},{"n":2}]'),
+        PartValue("line.n > 2", 2, "false"),
+        PartValue("line.n", 3, "2"),
+    ]
+
+
+def test_where_a_rule_spoke_that_was_not_expected_it_alone_is_shown(tmp_path: Path) -> None:
+    found = shown(
+        tmp_path,
+        "  steps:\n    - {tool: pay, arguments: {amount: 60, lines: [{n: 3}]}, expect: {action: allow}}\n",
+    )
+    assert [rule.owner for rule in found["action"]] == ["rule `ceiling`"]
+
+
+def test_where_nothing_spoke_every_rule_that_was_asked_is_shown(tmp_path: Path) -> None:
+    found = shown(tmp_path, "  steps:\n    - {tool: pay, arguments: {amount: 1}, expect: {action: refuse}}\n")
+    assert [(rule.owner, rule.parts[0].value) for rule in found["action"]] == [
+        ("rule `ceiling`", "false"),
+        ("rule `never`", "false"),
+    ]
+
+
+def test_a_grade_is_shown_with_the_conditions_that_read_the_outcome(tmp_path: Path) -> None:
+    found = shown(
+        tmp_path,
+        "  steps:\n    - {tool: pay, arguments: {amount: 1}, result: {status: 500}, expect: {grade: sufficient}}\n",
+    )
+    [condition] = found["grade"]
+    assert condition.owner == "`tools.pay.result.failed_when`"
+    assert condition.parts == [PartValue("result.status >= 400", 0, "true"), PartValue("result.status", 1, "500")]
+
+
+def test_an_error_is_shown_in_the_place_of_a_value(tmp_path: Path) -> None:
+    found = shown(tmp_path, "  steps:\n    - {tool: pay, arguments: {amount: 60}, expect: {action: allow}}\n")
+    [rule, _] = found["action"]
+    assert PartValue("args.lines", 2, "error: no_such_field") in rule.parts
+
+
+def test_calls_of_one_round_are_told_apart(tmp_path: Path) -> None:
+    found = shown(
+        tmp_path,
+        "  steps:\n"
+        "    - {tool: pay, arguments: {amount: 60, lines: []}, round: 1}\n"
+        "    - {tool: pay, arguments: {amount: 70, lines: [{n: 9}]}, round: 1, expect: {action: allow}}\n",
+    )
+    [rule] = found["action"]
+    assert PartValue("line.n", 3, "9") in rule.parts
+
+
+def test_calls_of_a_trace_are_shown_too(tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl").write_text(
+        '{"session":"s","tool":"pay","arguments":{"amount":1}}\n'
+        '{"session":"s","tool":"pay","arguments":{"amount":60,"lines":[{"n":3}]}}\n'
+    )
+    found = shown(tmp_path, "  trace: run.jsonl\n  expect: {refusals: 0}\n")
+    [rule] = found["refusals"]
+    assert PartValue("line.n > 2", 2, "true") in rule.parts
+
+
+def test_the_report_puts_the_values_below_what_was_expected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a_test.yaml").write_text(
+        TEST + "  steps:\n    - {tool: pay, arguments: {amount: 60, lines: [{n: 3}]}, expect: {action: allow}}\n"
+    )
+    assert main(["test", str(tmp_path)]) == 1
+    told = capsys.readouterr().out
+    assert (
+        f"  values    rule `ceiling` ({tmp_path}/a_test.yaml:11:29)\n"
+        "    variables.over && args.lines.exists(line, line.n > 2)  true\n"
+        "      variables.over                                       true\n"
+    ) in told
