@@ -304,8 +304,12 @@ Ask = Callable[[str], Any]
 def by_urllib(url: str) -> Any:
     from urllib.request import Request, urlopen
 
-    with urlopen(Request(url, b"{}", {"Content-Type": "application/json"}), timeout=0.5) as answer:
-        return json.loads(answer.read())
+    try:
+        with urlopen(Request(url, b"{}", {"Content-Type": "application/json"}), timeout=0.5) as answer:
+            return json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        error.close()  # it holds the connection
+        raise
 
 
 def by_http_client(url: str) -> Any:

@@ -1,4 +1,4 @@
-"""A small bank over HTTP that fails at any step on demand: POST /pay, GET /payment?ref=...
+"""A small bank over HTTP that fails at any step on demand: POST /pay, GET /payment?reference=...
 
     bank = PaymentServer()
     with bank as url:
@@ -103,7 +103,7 @@ class PaymentServer:
 
     def _find(self, reference: str) -> dict[str, Any]:
         with self._lock:
-            found = [each for each in self.booked if each.get("payment_ref") == reference]
+            found = [each for each in self.booked if each.get("reference") == reference]
         # what is not there now was not booked: this bank books at once
         return {"found": bool(found), "settled": True, "payment": found[0]["payment"] if found else None}
 
@@ -112,7 +112,7 @@ class PaymentServer:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                reference = parse_qs(urlsplit(self.path).query).get("ref", [""])[0]
+                reference = parse_qs(urlsplit(self.path).query).get("reference", [""])[0]
                 self._answer(200, bank._find(reference))
 
             def do_POST(self) -> None:

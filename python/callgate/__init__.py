@@ -19,20 +19,27 @@ from callgate._core import (
 )
 
 if TYPE_CHECKING:
-    from callgate.runtime.errors import PolicyError, SpawnError
+    from callgate.runtime.call import Call, CallResult
+    from callgate.runtime.errors import CallTimeout, NoTaskError, PolicyError, Refused, SpawnError
     from callgate.runtime.gate import Gate
+    from callgate.runtime.missing import MISSING
     from callgate.runtime.prompt import prompt_text
-    from callgate.runtime.task import MISSING, Task
+    from callgate.runtime.task import Task
 
 __all__ = [
     "MISSING",
     "ArgumentError",
     "Assessment",
+    "Call",
+    "CallResult",
+    "CallTimeout",
     "Gate",
     "ModelAdvice",
+    "NoTaskError",
     "Note",
     "PolicyError",
     "Proposal",
+    "Refused",
     "Skipped",
     "SnapshotError",
     "SpawnError",
@@ -47,9 +54,14 @@ __all__ = [
 
 # What is imported above for types alone is found here when it is first asked for: the command line needs little of it.
 _MODULES = {
+    "Call": "callgate.runtime.call",
+    "CallResult": "callgate.runtime.call",
+    "CallTimeout": "callgate.runtime.errors",
     "Gate": "callgate.runtime.gate",
-    "MISSING": "callgate.runtime.task",
+    "MISSING": "callgate.runtime.missing",
+    "NoTaskError": "callgate.runtime.errors",
     "PolicyError": "callgate.runtime.errors",
+    "Refused": "callgate.runtime.errors",
     "SpawnError": "callgate.runtime.errors",
     "Task": "callgate.runtime.task",
     "prompt_text": "callgate.runtime.prompt",

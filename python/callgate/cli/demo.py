@@ -17,7 +17,8 @@ from callgate.policy.packs import packs_root
 from callgate.report.color import paint, wanted
 from callgate.report.timeline import Moment, Remark, render
 from callgate.runtime.gate import Gate
-from callgate.runtime.task import MISSING, Task
+from callgate.runtime.missing import MISSING
+from callgate.runtime.task import Task
 
 PACK: Final = "default"
 RUN: Final = Path(PACK, "demo", "where-is-my-order.jsonl")

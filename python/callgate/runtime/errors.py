@@ -1,4 +1,4 @@
-"""What callgate raises: for faulty policies and for refused starts."""
+"""What callgate raises: for faulty policies, refused starts and refused calls, and calls that took too long."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from callgate._core import Verdict
     from callgate.policy.diagnostics import Diagnostic
 
 
@@ -27,6 +28,44 @@ class SpawnError(RuntimeError):
     def __init__(self, reason: str, message: str) -> None:
         self.reason = reason
         super().__init__(message)
+
+
+class Refused(RuntimeError):
+    """A call that the policy did not let run: `verdict` says why, and its `reply` is what the model gets to read.
+
+    Attributes:
+        verdict: its action is `refuse`, `stop` or `ask`, or `reuse` of a call that has no answer yet.
+    """
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+        why = ", ".join(verdict.reasons) or verdict.action
+        super().__init__(f"the call of `{verdict.tool}` did not run: {verdict.action} ({why})")
+
+
+class CallTimeout(TimeoutError):
+    """A call that gave no answer in time. A plain function cannot be ended: it goes on, and its result is dropped.
+
+    Attributes:
+        tool: the tool's name.
+        layer: whose time it was: `tool`, `server`, `step`, `task` or `workflow`.
+        seconds: how long it was waited for.
+    """
+
+    def __init__(self, tool: str, layer: str, seconds: float, *, server: str | None = None) -> None:
+        self.tool, self.layer, self.seconds = tool, layer, seconds
+        whose = f"its server `{server}` was silent for" if server is not None else "none came within"
+        super().__init__(f"`{tool}` gave no answer: {whose} {seconds:g} s (`time.{layer}`)")
+
+
+class NoTaskError(RuntimeError):
+    """A guarded function was called, and no task of its gate is active."""
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(
+            f"the tool `{tool}` is guarded, and no task of its gate is active: "
+            "call it inside `with task.active():`, or with `task.call(...)`"
+        )
 
 
 def _line(diagnostic: Diagnostic) -> str:

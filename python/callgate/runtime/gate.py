@@ -7,8 +7,8 @@ import math
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from callgate._core import CompiledPolicy, SnapshotError, TaskState
 
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from callgate.policy.diagnostics import Diagnostic
     from callgate.stores.escalations import Escalations
 
+    from .call import Approve
+    from .pauses import Pauses
+    from .servers import Servers
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 MOST_RESUMED: Final = 65_536
 """Tasks that a gate remembers to have resumed; past it the one that was resumed longest ago is forgotten."""
@@ -39,6 +44,7 @@ class Gate:
         warnings: tuple[Diagnostic, ...] = (),
         clock: Clock | None = None,
         escalations: Escalations | None = None,
+        pauses: Pauses | None = None,
     ) -> None:
         if not isinstance(policy, CompiledPolicy):
             raise TypeError(f"`Gate` takes a compiled policy: `Gate.load({policy!r})` loads one from a path or a pack")
@@ -46,6 +52,8 @@ class Gate:
         self.warnings = warnings
         self.clock: Clock = clock or SystemClock()
         self.escalations = escalations
+        self._servers: Servers | None = None
+        self._pauses = pauses
         self._resumed: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -57,6 +65,7 @@ class Gate:
         policy: str | None = None,
         clock: Clock | None = None,
         escalations: str | os.PathLike[str] | None = None,
+        pauses: Pauses | None = None,
     ) -> Gate:
         """Load, check and compile a policy.
 
@@ -66,6 +75,7 @@ class Gate:
             policy: which policy, where there are several; by itself, whatever bindings say.
             clock: where the time comes from; the machine's clocks by default.
             escalations: the file in which tasks that have to go to a person are queued; made where it is not there.
+            pauses: where the executor takes chance from, and who waits for it; replaceable for tests.
 
         Returns:
             The gate.
@@ -85,7 +95,81 @@ class Gate:
         if compiled is None:
             raise PolicyError(diagnostics)
         queue = None if escalations is None else _queue(escalations)
-        return cls(compiled, warnings=tuple(diagnostics), clock=clock, escalations=queue)
+        return cls(compiled, warnings=tuple(diagnostics), clock=clock, escalations=queue, pauses=pauses)
+
+    @property
+    def servers(self) -> Servers:
+        """The calls of the executor that wait for a server."""
+        with self._lock:
+            if self._servers is None:
+                from .servers import Servers
+
+                self._servers = Servers()
+            return self._servers
+
+    @property
+    def pauses(self) -> Pauses:
+        """What spreads the executor's pauses, and what waits."""
+        if self._pauses is None:
+            from .pauses import Pauses
+
+            self._pauses = Pauses()
+        return self._pauses
+
+    @overload
+    def tool(self, function: _F, /) -> _F: ...
+
+    @overload
+    def tool(
+        self,
+        function: None = None,
+        /,
+        *,
+        name: str | None = None,
+        approve: Approve | None = None,
+        threaded: bool = True,
+    ) -> Callable[[_F], _F]: ...
+
+    def tool(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        approve: Approve | None = None,
+        threaded: bool = True,
+    ) -> Any:
+        """Guard a function: it is called as before, and every call goes through the executor of the active task.
+
+        Args:
+            function: a function or coroutine function whose parameters can all be given by name.
+            name: the tool's name in policies; the function's own otherwise.
+            approve: asked where a person has to decide.
+            threaded: False for a function that has to run in its caller's thread.
+
+        Returns:
+            The guarded function. It returns what the function does, or an earlier result that stands in; it raises
+            what the function raised, `Refused` where the policy did not let it run, and `NoTaskError` outside of
+            `with task.active():`.
+
+        Raises:
+            TypeError: it has parameters that cannot be given by name.
+
+        Example:
+            >>> gate = Gate.load("default")
+            >>> @gate.tool
+            ... def search(q):
+            ...     return {"hits": [q]}
+            >>> with gate.task("order-4711").active():
+            ...     search("bearing")
+            {'hits': ['bearing']}
+        """
+        from .guarded import guarded
+
+        def guard(given: Callable[..., Any]) -> Any:
+            return guarded(self, given, name=name, approve=approve, threaded=threaded)
+
+        return guard if function is None else guard(function)
 
     def task(
         self,

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
 
 from callgate._core import TaskState
 
 from . import argument_types
 from .errors import SpawnError
-from .reported import reported
+from .missing import MISSING
 
 if TYPE_CHECKING:
     from callgate._core import Assessment, CompiledPolicy, ModelAdvice, Note, Proposal, Skipped, Stop, Verdict
     from callgate.stores.escalations import Escalation
 
+    from .answers import Answers
+    from .call import Call, CallResult
     from .gate import Gate
-
-
-class _Missing:
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING: Final = _Missing()
-"""Says that no result is known; None is a result."""
 
 
 class Round:
@@ -55,11 +48,26 @@ class Task:
         self._started = started
         self.agent = agent
         self._escalation: dict[str, str] | None = None
+        self._answers: Answers | None = None
 
     @property
     def id(self) -> str:
         """The task's id."""
         return self._state.id
+
+    @property
+    def gate(self) -> Gate:
+        """The gate that it is judged by."""
+        return self._gate
+
+    @property
+    def answers(self) -> Answers:
+        """What came of the last calls that the executor made for this agent."""
+        if self._answers is None:
+            from .answers import Answers
+
+            self._answers = Answers()
+        return self._answers
 
     @property
     def policy(self) -> CompiledPolicy:
@@ -186,6 +194,8 @@ class Task:
                 '`error={"type": "exit_nonzero"}`'
             )
         if error is not None:
+            from .reported import reported
+
             told = reported(error)
         assessment = self._state.observe(
             argument_types.text(call_id, "call_id"),
@@ -201,6 +211,63 @@ class Task:
         if assessment.next == "exit":
             self._hand_over()
         return assessment
+
+    def call(self, function: Callable[..., Any] | Call, /, **arguments: Any) -> CallResult:
+        """Make a call: judge it, run it within its time, try it again where that may help, and tell what came of it.
+
+        Args:
+            function: the tool; its name is the function's. A `Call` says more: the tool's name, the model's id.
+            arguments: what it is called with, by name.
+
+        Returns:
+            What came of it. Nothing is raised for a refusal or a failure: `value()` of it does.
+
+        Raises:
+            TypeError: the function is a coroutine function, or has no name.
+
+        Example:
+            >>> from callgate import Gate
+            >>> task = Gate.load("default").task("order-4711")
+            >>> def search(q):
+            ...     return {"hits": [q]}
+            >>> task.call(search, q="bearing").value()
+            {'hits': ['bearing']}
+        """
+        from .execute import call_all, of_arguments
+
+        return call_all(self, [of_arguments(function, arguments)])[0]
+
+    def call_all(self, calls: Iterable[Call]) -> list[CallResult]:
+        """Make the calls of one model turn: judged as one batch, run side by side in threads, results in their order.
+
+        A failure of one stops no other.
+
+        Raises:
+            TypeError: a function is a coroutine function, or has no name; nothing is judged then.
+        """
+        from .execute import call_all, of_arguments
+
+        return call_all(self, [of_arguments(call, {}) for call in calls])
+
+    async def acall(self, function: Callable[..., Any] | Call, /, **arguments: Any) -> CallResult:
+        """`call` for coroutine functions; a plain one runs in a thread."""
+        from .execute import of_arguments
+        from .execute_async import call_all
+
+        return (await call_all(self, [of_arguments(function, arguments)]))[0]
+
+    async def acall_all(self, calls: Iterable[Call]) -> list[CallResult]:
+        """`call_all` for coroutine functions; plain ones run in threads."""
+        from .execute import of_arguments
+        from .execute_async import call_all
+
+        return await call_all(self, [of_arguments(call, {}) for call in calls])
+
+    def active(self) -> AbstractContextManager[Task]:
+        """While the block lasts, functions that are guarded by the gate (`Gate.tool`) work for this task."""
+        from .active import active
+
+        return active(self)
 
     def abandon(self, call_id: str, *, now: float | None = None) -> None:
         """Say that an allowed call never ran: what it reserved is given back.
@@ -315,9 +382,12 @@ class Task:
             >>> task.model_result("primary", error={"status": 429}).next
             'retry'
         """
-        return self._state.model_result(
-            self.agent, provider, None if error is None else reported(error), self._now(now)
-        )
+        told = None
+        if error is not None:
+            from .reported import reported
+
+            told = reported(error)
+        return self._state.model_result(self.agent, provider, told, self._now(now))
 
     def report(self) -> dict[str, Any]:
         """How the task stands, as data.

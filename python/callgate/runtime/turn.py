@@ -13,7 +13,9 @@ from callgate.messages.repair import repair
 from callgate.messages.shape import Shape
 from callgate.messages.written import result_text
 
-from .task import MISSING, Task
+from .call import denied_reply
+from .missing import MISSING
+from .task import Task
 
 if TYPE_CHECKING:
     from callgate._core import Assessment, Note, Verdict
@@ -104,7 +106,7 @@ class Turn:
         if not approved:
             denied = self.verdict(call_id)
             words = " ".join(note.message for note in self.task.deny(call_id))
-            self._outcomes[call_id] = Outcome(_denied(denied, words), True)
+            self._outcomes[call_id] = Outcome(denied_reply(denied, words), True)
             return denied
         verdict = self.task.approve(call_id)
         self.verdicts = tuple(verdict if each.call_id == call_id else each for each in self.verdicts)
@@ -242,12 +244,6 @@ def _unreadable(call: ToolCall, verdict: Verdict) -> str:
     end = " The task ends here." if verdict.action == "stop" else ""
     message = f"The arguments of `{call.tool}` could not be read: {call.fault}. The tool did not run. {advice}{end}"
     return json.dumps({**body, "message": message}, ensure_ascii=False)
-
-
-def _denied(verdict: Verdict, words: str) -> str:
-    body: dict[str, Any] = json.loads(verdict.reply) if verdict.reply else {}
-    message = words or f"A person said no to this call of `{verdict.tool}`. Do not ask for it again; take another way."
-    return json.dumps({**body, "success": False, "message": message}, ensure_ascii=False)
 
 
 def _told(error: BaseException | Mapping[str, Any] | str) -> str:
