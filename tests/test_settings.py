@@ -31,7 +31,7 @@ def test_every_key_is_read() -> None:
     settings, faults = read(
         "paths: [policies]\ntraces: [runs]\nlints: {CG801: 'off', CG803: error}\n"
         "tools: {few: 10, many: 20, too_many: 40, context_window: 32000, share: 0.2, definition_tokens: 500, "
-        "unused_days: 7}\nprompt: {language: zh}\n"
+        "unused_days: 7}\nprompt: {language: zh}\nstore: var/callgate.db\n"
     )
     assert faults == []
     assert settings == Settings(
@@ -41,7 +41,15 @@ def test_every_key_is_read() -> None:
         lints={"CG801": "off", "CG803": "error"},
         tools=ToolLimits(10, 20, 40, 32_000, 0.2, 500, 7),
         language="zh",
+        store="var/callgate.db",
     )
+
+
+def test_a_store_is_beside_the_file_that_names_it_and_memory_is_nowhere() -> None:
+    assert Settings("shop/callgate.yaml", store="var/a.db").store_path() == "shop/var/a.db"
+    assert Settings("shop/callgate.yaml", store="/var/a.db").store_path() == "/var/a.db"
+    assert Settings("shop/callgate.yaml", store="memory").store_path() == "memory"
+    assert Settings("shop/callgate.yaml").store_path() is None
 
 
 def test_an_empty_file_leaves_the_defaults() -> None:
@@ -62,6 +70,8 @@ def test_unknown_keys_are_told_with_the_nearest_known_one() -> None:
     [
         ("paths: policies", "CG203", "a list of paths is wanted"),
         ("paths: [1]", "CG203", "a list of paths is wanted"),
+        ("store: [a.db]", "CG203", "the path of a file is wanted, or `memory`"),
+        ("store: ' '", "CG203", "the path of a file is wanted, or `memory`"),
         ("tools: 3", "CG203", "a map is wanted"),
         ("tools: {few: true}", "CG203", "a whole number is wanted"),
         ("tools: {few: 0}", "CG205", "at least 1 is wanted"),

@@ -5,22 +5,20 @@ from __future__ import annotations
 import argparse
 import getpass
 import json
-import os
 import sys
 from dataclasses import asdict
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
 from callgate.cli import UsageError
 from callgate.cli.numbers import count
+from callgate.cli.store_option import add_store, existing_store
+from callgate.report.moment import when
 from callgate.report.outcome import FORMATS, render
 from callgate.report.snippet import printable
 from callgate.stores.errors import EscalationError, StoreError
 from callgate.stores.escalations import Escalation, Escalations
 
 MOST_LISTED: Final = 100_000
-DEFAULT_STORE: Final = "callgate.db"
 NOTHING_THERE: Final = 3
 
 
@@ -28,9 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `callgate escalations` takes."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="list|show|claim|resolve")
     store = argparse.ArgumentParser(add_help=False)
-    store.add_argument(
-        "--store", metavar="FILE", help=f"the store (default: $CALLGATE_STORE, else `{DEFAULT_STORE}` in this folder)"
-    )
+    add_store(store)
     who = argparse.ArgumentParser(add_help=False)
     who.add_argument("--by", metavar="NAME", help="who you are (default: the user that you are logged in as)")
     listed = verbs.add_parser("list", parents=[store], help="what is in the queue, oldest first")
@@ -63,10 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    path = Path(arguments.store or os.environ.get("CALLGATE_STORE") or DEFAULT_STORE)
-    if not path.is_file():
-        raise UsageError(f"there is no store `{path}`: name one with `--store`")
-    store = Escalations(path)
+    store = existing_store(arguments.store, Escalations)
     if arguments.verb == "list":
         state = None if arguments.state == "all" else arguments.state
         found = store.list(queue=arguments.queue, state=state, limit=arguments.limit)
@@ -93,7 +86,7 @@ def _json(found: list[Escalation]) -> str:
 
 
 def _line(each: Escalation) -> str:
-    parts = [each.id, each.state, f"queue {each.queue}", f"task {each.task}", _when(each.created)]
+    parts = [each.id, each.state, f"queue {each.queue}", f"task {each.task}", when(each.created)]
     if each.claimed_by is not None:
         parts.append(f"claimed by {each.claimed_by}")
     if each.resolution is not None:
@@ -109,10 +102,3 @@ def _shown(each: Escalation, style: str) -> str:
     except (KeyError, TypeError):  # pushed by hand, or by another version
         report = json.dumps(each.report, indent=2, ensure_ascii=False) + "\n"
     return _line(each) + "\n" + report
-
-
-def _when(seconds: float) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (ValueError, OverflowError, OSError):
-        return f"at {seconds:g}"

@@ -33,6 +33,7 @@ VERBS: Final = {
     "import": "write a first manifest, from a list of tools or a trace",
     "code": "print the page of a diagnostic or a reason: what it means, an example, the way out",
     "escalations": "what has to go to a person: list, show, claim, resolve",
+    "ledger": "what is known of effects: list, show, resolve a doubt",
     "schema": "print the JSON Schema of a kind of documents, or of what `check` prints as JSON",
 }
 

@@ -15,6 +15,8 @@ CONFIGURATION: Final = "callgate.yaml"
 
 Language = Literal["en", "zh"]
 Level = Literal["off", "note", "warning", "error"]
+IN_MEMORY: Final = "memory"
+"""The store that is gone with its process."""
 LEVELS: Final = ("off", "note", "warning", "error")
 LANGUAGES: Final = ("en", "zh")
 
@@ -39,7 +41,8 @@ class ToolLimits(NamedTuple):
 class Settings(NamedTuple):
     """What a project says in its `callgate.yaml`; without one, the defaults.
 
-    `file` is the file as diagnostics show it. `paths` and `traces` are as written, relative to the file's folder.
+    `file` is the file as diagnostics show it. `paths`, `traces` and `store` are as written, relative to the file's
+    folder.
     """
 
     file: str | None = None
@@ -48,6 +51,13 @@ class Settings(NamedTuple):
     lints: Mapping[str, Level] = {}
     tools: ToolLimits = ToolLimits()
     language: Language = "en"
+    store: str | None = None
+
+    def store_path(self) -> str | None:
+        """The store of the project as seen from the working directory; `memory` stays what it is."""
+        if self.store is None or self.store == IN_MEMORY:
+            return self.store
+        return self.beside([self.store])[0]
 
     def beside(self, names: Iterable[str]) -> list[str]:
         """Paths of the settings as seen from the working directory."""
@@ -134,6 +144,11 @@ class _Reader:
             return tuple(value)
         return self.fault("CG203", "a list of paths is wanted", steps)
 
+    def text(self, value: Any, steps: Steps) -> Any:
+        if isinstance(value, str) and value.strip():
+            return value
+        return self.fault("CG203", "the path of a file is wanted, or `memory`", steps)
+
     def count(self, value: Any, steps: Steps) -> Any:
         if isinstance(value, bool) or not isinstance(value, int):
             return self.fault("CG203", "a whole number is wanted", steps)
@@ -187,6 +202,7 @@ _TOOLS: Final[dict[str, _Read]] = {
 }
 _PROMPT: Final[dict[str, _Read]] = {"language": lambda reader, value, steps: reader.word(value, steps, LANGUAGES)}
 _KEYS: Final[dict[str, _Read]] = {
+    "store": _Reader.text,
     "paths": _Reader.texts,
     "traces": _Reader.texts,
     "lints": _Reader.levels,

@@ -8,12 +8,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-_BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+from callgate._core import RowError
+
+BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 class StoreError(Exception):
     """The store cannot be used; the text says why, the file's name included. Nothing was changed."""
+
+
+class SessionConflict(Exception):
+    """Another process has saved or resumed the session meanwhile. Nothing was changed."""
 
 
 class EscalationError(Exception):
@@ -32,14 +38,23 @@ def told(path: Path, wait: float) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise StoreError(f"cannot use the store `{path}`: {_why(error, wait)}") from None
+    except RowError as error:
+        raise StoreError(
+            f"cannot use the store `{path}`: {error}; it was changed by hand, or by another version of callgate"
+        ) from None
     except OSError as error:
         raise StoreError(f"cannot use the store `{path}`: {(error.strerror or str(error)).lower()}") from None
 
 
-def _why(error: sqlite3.Error, wait: float) -> str:
+def code_of(error: sqlite3.Error) -> int | None:
+    """SQLite's code, without the extension that says more than people can use."""
     code = getattr(error, "sqlite_errorcode", None)
-    code = None if code is None else code & 0xFF  # the extended codes say more than people can use
-    if code in _BUSY:
+    return None if code is None else code & 0xFF
+
+
+def _why(error: sqlite3.Error, wait: float) -> str:
+    code = code_of(error)
+    if code in BUSY:
         return f"another process has held it locked for {wait:g} s; try again, or look for one that hangs"
     if code == sqlite3.SQLITE_FULL:
         return "there is no room left on the disk"

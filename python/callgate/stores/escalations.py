@@ -8,41 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from .errors import EscalationError, StoreError, told
+from .errors import EscalationError
+from .sqlite_file import WAIT, Run, SqliteFile
 
 State = Literal["open", "claimed", "resolved"]
 
-APPLICATION_ID: Final = 0x43475145  # "CGQE", so that another program's file is not taken for ours
-VERSION: Final = 1
-WAIT: Final = 5.0
-"""Seconds to wait for another process that has the file locked."""
-
-_SCHEMA: Final = """
-CREATE TABLE escalations (
-    id TEXT PRIMARY KEY,
-    number INTEGER NOT NULL,
-    queue TEXT NOT NULL,
-    task TEXT NOT NULL,
-    created REAL NOT NULL,
-    report TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('open', 'claimed', 'resolved')),
-    claimed_by TEXT,
-    claimed_at REAL,
-    resolved_by TEXT,
-    resolved_at REAL,
-    resolution TEXT
-) STRICT;
-CREATE INDEX by_state ON escalations (state, queue, number);
-"""
 _COLUMNS: Final = (
     "id, queue, task, created, state, claimed_by, claimed_at, resolved_by, resolved_at, resolution, report"
 )
@@ -72,7 +48,7 @@ class Escalations:
     """The queue. Safe to share between threads; open one for each process.
 
     Args:
-        path: the file; made where it is not there, its folder is not.
+        path: the file; made where it is not there, its folder is not. A store shares its own.
         wait: seconds to wait for another process that has it locked.
         clock: seconds since 1970.
 
@@ -91,16 +67,15 @@ class Escalations:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, wait: float = WAIT, clock: Callable[[], float] = time.time
+        self, path: str | os.PathLike[str] | SqliteFile, *, wait: float = WAIT, clock: Callable[[], float] = time.time
     ) -> None:
-        self.path = Path(path)
-        self._wait = wait
+        self._file = path if isinstance(path, SqliteFile) else SqliteFile(path, wait)
         self._clock = clock
-        self._lock = threading.Lock()
-        self._owner = 0
-        self._connection: sqlite3.Connection | None = None
-        with self._lock, told(self.path, wait):
-            self._open()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._file.path
 
     def push(self, escalation_id: str, report: Mapping[str, Any], *, task: str, queue: str = "default") -> Escalation:
         """Put something into a queue. A second push of one id changes nothing and gives what stands there.
@@ -118,7 +93,7 @@ class Escalations:
         # what UTF-8 has no form for is no reason to lose an escalation
         clean = [each.encode("utf-8", "replace").decode() for each in (text, escalation_id, task, queue)]
         text, escalation_id, task, queue = clean
-        with self._transaction() as run:
+        with self._file.transaction() as run:
             run(
                 "INSERT INTO escalations (id, number, queue, task, created, report, state)"
                 " SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ?, ?, 'open' FROM escalations WHERE true"
@@ -134,7 +109,7 @@ class Escalations:
             StoreError: the file cannot be used.
         """
         columns = _COLUMNS.removesuffix(", report")
-        with self._transaction("DEFERRED") as run:
+        with self._file.transaction("DEFERRED") as run:
             rows = run(
                 f"SELECT {columns} FROM escalations WHERE (? IS NULL OR queue = ?) AND (? IS NULL OR state = ?)"
                 " ORDER BY number LIMIT ?",
@@ -149,7 +124,7 @@ class Escalations:
             EscalationError: there is none of that id.
             StoreError: the file cannot be used.
         """
-        with self._transaction("DEFERRED") as run:
+        with self._file.transaction("DEFERRED") as run:
             return _one(run, escalation_id)
 
     def claim(self, by: str, *, escalation_id: str | None = None, queue: str | None = None) -> Escalation | None:
@@ -167,7 +142,7 @@ class Escalations:
             EscalationError: there is none of that id, or another one has it, or it is resolved.
             StoreError: the file cannot be used; nothing was claimed.
         """
-        with self._transaction() as run:
+        with self._file.transaction() as run:
             if escalation_id is None:
                 found = run(
                     "SELECT id FROM escalations WHERE state = 'open' AND (? IS NULL OR queue = ?)"
@@ -194,7 +169,7 @@ class Escalations:
             EscalationError: there is none of that id, or another one has it, or it was resolved otherwise.
             StoreError: the file cannot be used; nothing was resolved.
         """
-        with self._transaction() as run:
+        with self._file.transaction() as run:
             now = self._clock()
             changed = run(
                 "UPDATE escalations SET state = 'resolved', claimed_by = coalesce(claimed_by, ?),"
@@ -209,66 +184,10 @@ class Escalations:
 
     def close(self) -> None:
         """Close the file; a later operation opens it again."""
-        with self._lock:
-            if self._connection is not None and self._owner == os.getpid():
-                self._connection.close()
-            self._connection = None
-
-    @contextmanager
-    def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[Callable[..., sqlite3.Cursor]]:
-        with self._lock, told(self.path, self._wait):
-            connection = self._open()
-            connection.execute(f"BEGIN {kind}")
-            try:
-                yield connection.execute
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-
-    def _open(self) -> sqlite3.Connection:
-        # a connection must not cross a fork
-        if self._connection is not None and self._owner == os.getpid():
-            return self._connection
-        connection = sqlite3.connect(self.path, timeout=self._wait, isolation_level=None, check_same_thread=False)
-        try:
-            _prepare(connection, self.path)
-        except BaseException:
-            connection.close()
-            raise
-        self._connection, self._owner = connection, os.getpid()
-        return connection
+        self._file.close()
 
 
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    [application], [version] = (
-        connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
-    )
-    if application == 0 and version == 0:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN IMMEDIATE")
-        # another process may have been here meanwhile
-        if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,):
-            for statement in filter(None, map(str.strip, _SCHEMA.split(";\n"))):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-        [application], [version] = (
-            connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
-        )
-    if application != APPLICATION_ID:
-        raise StoreError(f"cannot use the store `{path}`: it is another program's SQLite file; name another one")
-    if version != VERSION:
-        raise StoreError(
-            f"cannot use the store `{path}`: it has format {version}, this version reads {VERSION}; "
-            "use the version of callgate that wrote it"
-        )
-    # what was answered must be there after a power cut
-    connection.execute("PRAGMA synchronous = FULL")
-
-
-def _one(run: Callable[..., sqlite3.Cursor], escalation_id: str) -> Escalation:
+def _one(run: Run, escalation_id: str) -> Escalation:
     row = run(f"SELECT {_COLUMNS} FROM escalations WHERE id = ?", (escalation_id,)).fetchone()
     if row is None:
         raise EscalationError(f"there is no escalation `{escalation_id}`")

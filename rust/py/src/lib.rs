@@ -13,6 +13,7 @@ mod plain;
 mod policy;
 mod replay;
 mod self_test;
+mod shared;
 mod task;
 mod verdict;
 mod ways;
@@ -31,6 +32,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     policy::register(module)?;
     replay::register(module)?;
     self_test::register(module)?;
+    shared::register(module)?;
     task::register(module)?;
     verdict::register(module)?;
     ways::register(module)?;

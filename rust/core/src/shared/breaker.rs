@@ -95,6 +95,12 @@ impl Breaker {
         }
     }
 
+    /// How many are finding out whether it can be closed.
+    #[cfg(test)]
+    pub(super) fn probing(&self, now: f64) -> usize {
+        self.probes.values().filter(|until| now < **until).count()
+    }
+
     fn turn(&mut self, opened: Option<f64>, open_for: f64) {
         *self = Self { failures: 0, opened, open_for, period: self.period.saturating_add(1), probes: BTreeMap::new() };
     }

@@ -95,7 +95,7 @@ impl Shared {
         }
         if let Some(effect) = &claim.effect {
             self.read_entry(&mut before, &effect.effect.key);
-            self.read_open(&mut before, &claim.task, &effect.effect.tool);
+            self.read_doubts(&mut before, &claim.task, &effect.effect.tool, now);
         }
         self.read_denials(&mut before, &claim.task, &claim.denials);
         let mut after = before.clone();
@@ -107,27 +107,29 @@ impl Shared {
     /// Takes in how something ended; false if it was known already.
     pub fn settle(&mut self, settlement: &Settlement, now: f64) -> bool {
         self.sweep_in_time(now);
-        let mut before = self.rows(&settlement.id, &settlement.task);
-        self.read_held(&mut before, settlement.effect.is_some().then_some(settlement.id.as_str()));
+        let task = self.task_of(&settlement.id, &settlement.task);
+        let mut before = self.rows(&settlement.id, &task);
+        self.read_held(&mut before, settlement.effect.is_some().then_some(settlement.id.as_str()), now);
         for resolution in &settlement.resolve {
             self.read_entry(&mut before, &resolution.key);
         }
-        self.read_denials(&mut before, &settlement.task, &settlement.lift);
-        self.read_denials(&mut before, &settlement.task, &settlement.deny);
+        self.read_denials(&mut before, &task, &settlement.lift);
+        self.read_denials(&mut before, &task, &settlement.deny);
         let mut after = before.clone();
         let new = operation::settle(&mut after, settlement, now);
-        self.write(&settlement.task, after, &before);
+        self.write(&task, after, &before);
         new
     }
 
     /// Gives back what a claim of a call holds that never ran; false if it ended already.
     pub fn release(&mut self, id: &str, task: &str, now: f64) -> bool {
         self.sweep_in_time(now);
-        let mut before = self.rows(id, task);
-        self.read_held(&mut before, None);
+        let task = self.task_of(id, task);
+        let mut before = self.rows(id, &task);
+        self.read_held(&mut before, None, now);
         let mut after = before.clone();
-        let new = operation::release(&mut after, id, task, now);
-        self.write(task, after, &before);
+        let new = operation::release(&mut after, id, &task, now);
+        self.write(&task, after, &before);
         new
     }
 
@@ -183,15 +185,18 @@ impl Shared {
         self.breakers.get(name).map_or(BreakerState::Closed, |breaker| breaker.state(now))
     }
 
-    /// Writes down which owners are dead by now, and forgets what need not be known any more. Happens by itself; nothing depends on
-    /// when.
+    #[cfg(test)]
+    pub(super) fn probes(&self, name: &str, now: f64) -> usize {
+        self.breakers.get(name).map_or(0, |breaker| breaker.probing(now))
+    }
+
+    /// Forgets what need not be known any more. Happens by itself.
     pub fn sweep(&mut self, now: f64) {
         let forgotten: Vec<String> =
             self.entries.iter().filter(|(_, entry)| entry.forgotten(now)).map(|(key, _)| key.clone()).collect();
         for key in forgotten {
             self.put_entry(key, None);
         }
-        self.entries.values_mut().for_each(|entry| entry.age(now));
         self.forget_oldest_effects();
         self.holds.retain(|_, hold| hold.keep_until > now);
         let holds = &self.holds;
@@ -238,12 +243,17 @@ impl Shared {
         found
     }
 
+    /// What was taken is given back to whom it was taken from, whoever says so.
+    fn task_of(&self, id: &str, task: &str) -> String {
+        self.holds.get(id).map_or(task, |hold| hold.task.as_str()).to_owned()
+    }
+
     fn rows(&self, id: &str, task: &str) -> Rows {
         Rows { hold: self.holds.get(id).cloned(), counters: self.counters(task), ..Rows::default() }
     }
 
     /// What a hold names; where there is none, the entries that `owner` owns.
-    fn read_held(&self, rows: &mut Rows, owner: Option<&str>) {
+    fn read_held(&self, rows: &mut Rows, owner: Option<&str>, now: f64) {
         let Some(hold) = rows.hold.clone() else {
             if let Some(owner) = owner {
                 let owned = self.entries.values().filter(|entry| entry.owner == owner);
@@ -253,7 +263,7 @@ impl Shared {
         };
         if let Some(effect) = &hold.effect {
             self.read_entry(rows, &effect.effect.key);
-            self.read_open(rows, &hold.task, &effect.effect.tool);
+            self.read_doubts(rows, &hold.task, &effect.effect.tool, now);
         }
         for name in hold.passages.keys() {
             self.read_breaker(rows, name);
@@ -266,9 +276,12 @@ impl Shared {
         }
     }
 
-    fn read_open(&self, rows: &mut Rows, task: &str, tool: &str) {
+    /// Entries of a task and tool that are in doubt; one that is in flight stands in the way of its own key alone.
+    fn read_doubts(&self, rows: &mut Rows, task: &str, tool: &str, now: f64) {
         for key in self.open.get(&(task.to_owned(), tool.to_owned())).into_iter().flatten() {
-            self.read_entry(rows, key);
+            if self.entries.get(key).is_some_and(|entry| entry.in_doubt(now)) {
+                self.read_entry(rows, key);
+            }
         }
     }
 

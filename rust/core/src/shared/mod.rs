@@ -4,6 +4,8 @@
 //! The rules are pure functions on the [`Rows`] that an operation touches. [`Shared`] keeps all rows in memory; a store reads
 //! them from wherever it keeps them, has [`commit`], [`settle`] or [`release`] done on them, and writes the [`Changes`] back in
 //! the same transaction. So every store answers alike.
+#[cfg(test)]
+mod any_order;
 mod breaker;
 mod claim;
 mod counters;
@@ -13,6 +15,7 @@ mod operation;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod text;
 
 pub use breaker::{Breaker, Passage};
 pub use claim::{
@@ -24,3 +27,4 @@ pub use ledger::{resolve, Entries};
 pub use memory::Shared;
 pub use operation::{commit, release, settle};
 pub use rows::{Changes, Hold, Rows};
+pub use text::{read, write};

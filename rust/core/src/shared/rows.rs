@@ -12,7 +12,7 @@ use super::ledger::Entries;
 /// What an operation reads and changes.
 ///
 /// A commit needs: the hold of its id, the counters of its task, the breakers that it names, those of its denials that are on
-/// record, and of the ledger the entry of its key and those of its task and tool that are not completed. The end of a claim
+/// record, and of the ledger the entry of its key and those of its task and tool that are in doubt. The end of a claim
 /// needs the same for what its hold names, and the entries that it resolves; an id without a hold, the entries that it owns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

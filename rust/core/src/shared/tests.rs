@@ -375,6 +375,14 @@ fn released_gives_everything_back() {
 }
 
 #[test]
+fn what_was_taken_is_given_back_to_its_task_whatever_task_is_named() {
+    let mut shared = Shared::new();
+    shared.commit(&all("a", "k"), 0.0);
+    shared.release("a", "u", 1.0);
+    assert_eq!((shared.counters("t"), shared.counters("u")), (counts(0.0), std::collections::BTreeMap::new()));
+}
+
+#[test]
 fn what_a_dead_owner_held_is_spent() {
     let mut shared = Shared::new();
     shared.commit(&all("a", "k"), 0.0);
