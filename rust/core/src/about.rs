@@ -1,7 +1,7 @@
 //! What the host says about a task when it begins: never judged by itself, read by rules and shown in reports.
 use std::collections::BTreeMap;
 
-use callgate_value::{to_json, Map, Value};
+use callgate_value::{Map, Value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What is known of a task beside its id.
@@ -32,12 +32,12 @@ impl Default for About {
 /// Data as the JSON text of it, which keeps `1` and `1.0` apart. What we have written is read back whatever its size: what
 /// a limit keeps out never came in, and some levels are ours.
 pub(crate) mod as_json {
-    use callgate_value::{read_json_with, ReadLimits};
+    use callgate_value::{read_json_with, to_json_with_non_finite, ReadLimits};
 
-    use super::{to_json, Deserialize, Deserializer, Serialize, Serializer, Value};
+    use super::{Deserialize, Deserializer, Serialize, Serializer, Value};
 
     pub(crate) fn serialize<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
-        to_json(value).serialize(serializer)
+        to_json_with_non_finite(value).serialize(serializer)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {

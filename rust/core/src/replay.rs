@@ -632,6 +632,31 @@ impl Row {
     }
 }
 
+impl Row {
+    /// The decision as [`Row::to_value`] tells it, with all that it rests on: `findings`, each with `reason`, `action`,
+    /// `message` and `evidence`; `reply`, what the model reads instead of a result; and `runs`, whether the call got through.
+    #[must_use]
+    pub fn to_explained_value(&self) -> Value {
+        let findings = self.verdict.findings.iter().map(|finding| {
+            map(vec![
+                ("reason", Value::from(&*finding.name())),
+                ("action", Value::from(finding.action.name())),
+                ("message", Value::from(&*reply::explain(finding, &self.verdict.tool))),
+                ("evidence", map(finding.evidence.clone())),
+                ("retry_after", finding.retry_after.map_or(Value::Null, Value::Float)),
+            ])
+        });
+        let more = vec![
+            ("findings", Value::List(findings.collect())),
+            ("reply", self.verdict.reply().map_or(Value::Null, |reply| Value::from(&*reply))),
+            ("runs", Value::Bool(self.assessment.is_some())),
+        ];
+        let Value::Map(told) = self.to_value() else { return map(more) };
+        let more = more.into_iter().map(|(name, value)| (name.into(), value));
+        Map::new(told.into_entries().into_iter().chain(more).collect()).map_or(Value::Null, Value::Map)
+    }
+}
+
 /// What is proposed after a call: the same again, or others instead.
 fn proposals(assessment: &Assessment) -> Vec<Value> {
     if let Next::Retry(seconds) = assessment.next {

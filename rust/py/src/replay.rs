@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use callgate_core::replay::Replay as CoreReplay;
+use callgate_core::replay::{Replay as CoreReplay, Row};
 use callgate_core::trace::Record;
 use callgate_core::About;
 use callgate_value::write_json;
@@ -78,11 +78,12 @@ impl Replay {
         })
     }
 
-    /// The rows that are complete since the last time, as dictionaries.
-    #[pyo3(signature = ())]
-    fn take_rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    /// The rows that are complete since the last time, as dictionaries. `explained`: with `findings`, `reply` and `runs`.
+    #[pyo3(signature = (*, explained = false))]
+    fn take_rows<'py>(&self, py: Python<'py>, explained: bool) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let rows = py.detach(|| Ok::<_, PyErr>(self.lock()?.take_rows()))?;
-        rows.iter().map(|row| to_python(py, &row.to_value())).collect()
+        let told = |row: &Row| if explained { row.to_explained_value() } else { row.to_value() };
+        rows.iter().map(|row| to_python(py, &told(row))).collect()
     }
 
     /// How the tasks ended that are closed since the last time: `task`, `status`, `exit`, `missing`.

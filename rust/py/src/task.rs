@@ -98,7 +98,7 @@ fn request(
     let lifted = lift_arguments(arguments).map_err(|fault| fault.into_error(arguments.py(), "arguments"));
     let (arguments, fault) = match lifted {
         Ok(map @ Value::Map(_)) => (map, None),
-        Ok(_) => (Value::Map(Map::default()), Some("`arguments` is not a map from names".to_owned())),
+        Ok(other) => (Value::Map(Map::default()), Some(no_map(&other))),
         Err(error) => (Value::Map(Map::default()), Some(error.value(arguments.py()).to_string())),
     };
     Request {
@@ -108,6 +108,16 @@ fn request(
         hints: hints.map(|hints| Arc::new(lift_result(hints))),
         fault: fault.map(Into::into),
         again,
+    }
+}
+
+/// What is wrong with arguments that are no map.
+fn no_map(arguments: &Value) -> String {
+    match arguments {
+        Value::Str(_) => {
+            "`arguments` is a text, and a map from names is wanted: JSON has to be parsed first".to_owned()
+        }
+        _ => "`arguments` is not a map from names".to_owned(),
     }
 }
 

@@ -6,4 +6,4 @@ mod write;
 
 pub use error::{ReadError, ReadErrorKind};
 pub use read::{read_json, read_json_with, ReadLimits};
-pub use write::{to_json, write_json};
+pub use write::{to_json, to_json_with_non_finite, write_json};

@@ -28,7 +28,9 @@ pub use fingerprint::{
     digest, fingerprint, loosened_digest, start_fingerprint, with_buffer, Digest, Symbol, SymbolKey, DIGEST_PREFIX,
     FINGERPRINT_PREFIX,
 };
-pub use json::{read_json, read_json_with, to_json, write_json, ReadError, ReadErrorKind, ReadLimits};
+pub use json::{
+    read_json, read_json_with, to_json, to_json_with_non_finite, write_json, ReadError, ReadErrorKind, ReadLimits,
+};
 pub use map::Map;
 pub use mask::{mask_failure, mask_success, mask_words};
 pub use text::Text;

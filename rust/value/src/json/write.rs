@@ -7,13 +7,24 @@ use crate::{ForeignKind, Value};
 /// JSON has no form for some values; they are written as strings: non-finite numbers as `"NaN"`, `"Infinity"`,
 /// `"-Infinity"`, host values as their text, opaque ones as `"<opaque>"`. Floats keep their point: `1.0`.
 pub fn write_json(value: &Value, sink: &mut impl Sink) {
+    write(value, sink, NonFinite::Quoted);
+}
+
+/// Whether numbers that JSON has no form for are written as strings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NonFinite {
+    Quoted,
+    Bare,
+}
+
+fn write(value: &Value, sink: &mut impl Sink, non_finite: NonFinite) {
     match value {
         Value::Null => sink.put(b"null"),
         Value::Bool(true) => sink.put(b"true"),
         Value::Bool(false) => sink.put(b"false"),
         Value::Int(number) => sink.put(itoa::Buffer::new().format(*number).as_bytes()),
         Value::BigInt(digits) => sink.put(digits.as_bytes()),
-        Value::Float(number) => write_float(*number, sink),
+        Value::Float(number) => write_float(*number, sink, non_finite),
         Value::Str(text) => write_string(text.as_bytes(), sink),
         Value::List(items) => {
             sink.put(b"[");
@@ -21,7 +32,7 @@ pub fn write_json(value: &Value, sink: &mut impl Sink) {
                 if at > 0 {
                     sink.put(b",");
                 }
-                write_json(item, sink);
+                write(item, sink, non_finite);
             }
             sink.put(b"]");
         }
@@ -33,7 +44,7 @@ pub fn write_json(value: &Value, sink: &mut impl Sink) {
                 }
                 write_string(key.as_bytes(), sink);
                 sink.put(b":");
-                write_json(value, sink);
+                write(value, sink, non_finite);
             }
             sink.put(b"}");
         }
@@ -55,12 +66,31 @@ pub fn to_json(value: &Value) -> String {
     String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-fn write_float(number: f64, sink: &mut impl Sink) {
-    if number.is_nan() {
-        return sink.put(b"\"NaN\"");
-    }
-    if number.is_infinite() {
-        return sink.put(if number > 0.0 { b"\"Infinity\"" } else { b"\"-Infinity\"" });
+/// `value` as compact JSON in which `NaN`, `Infinity` and `-Infinity` stand bare, as Python's `json` writes them: a reader with
+/// [`ReadLimits::non_finite`](crate::ReadLimits) gets the same numbers back.
+///
+/// ```
+/// use callgate_value::{to_json_with_non_finite, Value};
+/// assert_eq!(to_json_with_non_finite(&Value::List(vec![Value::Float(f64::NEG_INFINITY)])), "[-Infinity]");
+/// ```
+#[must_use]
+pub fn to_json_with_non_finite(value: &Value) -> String {
+    let mut out = Vec::with_capacity(128);
+    write(value, &mut out, NonFinite::Bare);
+    String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+fn write_float(number: f64, sink: &mut impl Sink, non_finite: NonFinite) {
+    if !number.is_finite() {
+        let word: &[u8] = match (number.is_nan(), number > 0.0) {
+            (true, _) => b"NaN",
+            (_, true) => b"Infinity",
+            (_, false) => b"-Infinity",
+        };
+        let quote: &[u8] = if non_finite == NonFinite::Quoted { b"\"" } else { b"" };
+        sink.put(quote);
+        sink.put(word);
+        return sink.put(quote);
     }
     if number == 0.0 && number.is_sign_negative() {
         return sink.put(b"-0.0");
