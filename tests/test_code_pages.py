@@ -80,8 +80,12 @@ def test_without_a_code_all_are_listed(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize(
     ("word", "told"),
-    [("cg3001", "did you mean `CG3"), ("exact_repeet", "did you mean `exact_repeat`?"), ("zebra", "lists all")],
-)
+    [
+        ("cg3001", "did you mean `CG3"), ("exact_repeet", "did you mean `exact_repeat`?"), ("zebra", "lists all"),
+        ("exact", "there is `exact_repeat`"), ("same-", "there are `same_error`, `same_result`"),
+        ("CG30", "there are `CG301`, `CG302`, "), ("x", "lists all"),
+    ],
+)  # fmt: skip
 def test_a_word_without_a_page_is_told(word: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["code", word]) == 2
     assert told in capsys.readouterr().err

@@ -565,3 +565,9 @@ def test_a_guess_inside_a_map_is_marked_on_its_own_line() -> None:
     draft = Draft("f", {"identity": {"trim": True, "target": Guess(["id"], "said\nso")}})
     lines = render("m", ["x"], [draft]).splitlines()
     assert lines[-4:] == ["    f:", "      identity:", "        trim: true", "        target: [id]  # guess: said\\nso"]
+
+
+def test_an_answer_without_its_json_rpc_envelope_is_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "shop.json").write_text(json.dumps({"result": MCP["result"]}))
+    assert run(capsys, "shop.json", "--output", "m.yaml") == (0, "", "")
+    assert (folder / "m.yaml").read_text() == OF_MCP

@@ -1,5 +1,6 @@
 """Sufficiency of the task: which cells are filled, from where, and what counts as gain towards them."""
 
+import math
 from itertools import permutations
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callgate import Task
+from callgate import Gate, Task
 from sufficiency import QUOTES, TOOLS, begin, cells, gate, made, search
 
 ACME = {"supplier": "ACME", "model": "6204"}
@@ -305,3 +306,15 @@ def test_tools_that_need_no_records_are_as_they_were() -> None:
     assert made(task, "supplier_search", search(ACME)).cells == 0
     report = task.report()
     assert (report["needs"], report["missing"], report["cells"]) == ([], [], {"filled": 0, "all": 0})
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_numbers_without_a_json_form_are_the_same_in_keys_and_values_after_a_snapshot(number: float) -> None:
+    task = begin({"needs": [QUOTES]})
+    verdict = task.admit("quote_search", {"supplier": "x"})
+    found = [{"supplier": number, "unit_price": number, "lead_time": [number]}]
+    task.observe(verdict.call_id, result={"quotes": found})
+    records = task.report()["needs"][0]["records"]
+    assert repr(records[0]["key"]) == repr([number])
+    resumed = Gate(task.policy).resume(task.snapshot())
+    assert repr(resumed.report()["needs"][0]["records"]) == repr(records)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from callgate.cli.main import main
+from callgate.traces.lines import chunks
 
 POLICY = """\
 apiVersion: callgate/v1
@@ -368,3 +370,22 @@ def test_a_table_that_is_too_wide_is_turned(
     monkeypatch.setenv("COLUMNS", "120")
     assert replay("a.jsonl") == 0
     assert capsys.readouterr().out.splitlines()[2].split()[:3] == ["trace", "sessions", "calls"]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
+def test_a_byte_order_mark_is_no_part_of_the_first_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    write(folder / name, "\ufeff" + json.dumps(record("s")), record("s"))
+    found = replayed(capsys, name)
+    assert (found["total"]["calls"], found["total"]["skipped"]) == (2, 0)
+
+
+@pytest.mark.parametrize("data", [b"", b"\xef", b"\xef\xbb\xbf", b"\xef\xbb\xbf{}\n", b"{}\n"])
+def test_a_byte_order_mark_is_found_however_few_bytes_come_at_once(data: bytes) -> None:
+    class Trickle(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            return super().read(min(1, -1 if size is None else size))
+
+    lines = b"".join(chunk.lines for chunk in chunks(Trickle(data)))
+    assert lines == data.removeprefix(b"\xef\xbb\xbf")

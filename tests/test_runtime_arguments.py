@@ -23,6 +23,9 @@ def test_a_gate_of_a_name_is_told_to_be_loaded() -> None:
         ({"source": 3}, "`source` has to be a text, found `int`"),
         ({"source": None}, "`source` has to be a text, found None"),
         ({"policy": b"x"}, "`policy` has to be a text, found bytes"),
+        ({"escalations": 3}, "`escalations` has to be the path of a file, found `int`"),
+        ({"escalations": b"desk.db"}, "`escalations` has to be the path of a file, found bytes"),
+        ({"escalations": ["desk.db"]}, "`escalations` has to be the path of a file, found a list"),
     ],
 )
 def test_what_is_loaded_is_named_by_text(arguments: dict[str, Any], told: str) -> None:

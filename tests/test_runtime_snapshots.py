@@ -168,3 +168,18 @@ def test_the_deepest_result_that_is_let_in_travels_in_a_snapshot() -> None:
     task.observe("c1", result=deepest, now=1.0)
     assert GATE.resume(task.snapshot()).report()["calls"] == task.report()["calls"]
     assert task.report()["calls"][0]["result"] == deepest
+
+
+def test_half_characters_in_names_and_ids_are_told_apart_and_found_again() -> None:
+    gate = Gate.load("default")
+    task = gate.task("t\ud800", agent="a\ud801", tenant="x\ud802", labels={"k\ud803": "v\ud804"}, trace_id="\ud805")
+    one, other = (task.admit("look", {"n": n}, call_id=half) for n, half in enumerate(["c\ud800", "c\ud801"]))
+    assert (one.action, other.action, one.call_id != other.call_id) == ("allow", "allow", True)
+    assert task.observe("c\ud801", result=1).call_id == other.call_id
+    task.abandon("c\ud800")
+    child = task.child("b\udfff")
+    assert child.admit("look", {"n": 3}, call_id="d").allowed
+    assert task.model_result("p\ud800").next == "continue"
+    resumed = gate.resume(task.snapshot(), agent="a\ud801")
+    assert (resumed.id, resumed.agent) == (task.id, task.agent)
+    assert resumed.admit("look", {"n": 4}).allowed

@@ -52,6 +52,18 @@ def test_in_a_batch_a_call_without_arguments_is_another_call(tmp_path: Path, fir
     assert found == {"allow": (), "refuse": ("invalid_arguments",)}
 
 
+@pytest.mark.parametrize("text", ['{"day": 1}', "day", ""])
+def test_arguments_that_are_still_text_are_told_to_be_parsed_first(tmp_path: Path, text: Any) -> None:
+    policy(tmp_path)
+    task = gate(tmp_path).task("t")
+    alone, (together,) = task.admit("look", text), task.admit_all([{"tool": "look", "arguments": text}])
+    told = "`arguments` is a text, and a map from names is wanted: JSON has to be parsed first"
+    for verdict in (alone, together):
+        assert (verdict.action, verdict.reasons) == ("refuse", ("invalid_arguments",))
+        assert told in verdict.findings[0].message
+        assert told in (verdict.reply or "")
+
+
 def test_in_a_batch_each_fault_is_told(tmp_path: Path) -> None:
     policy(tmp_path)
     calls = [{"tool": "look", "arguments": {name: {1, 2}}} for name in ("one", "two")]

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Final
 
 from callgate.cli import UsageError
 from callgate.policy.diagnostics import did_you_mean
 from callgate.policy.pages import pages
 from callgate.review.categories import CATEGORIES
+
+FEWEST_LETTERS: Final = 3
+"""Of a part of a name for which whole names are listed."""
+MOST_NAMED: Final = 12
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,8 +47,17 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(f"# {category.id}\n\n{category.says}\n\nAs a change of a policy: {effects}.\n")
         return 0
     known = [word for page in every for word in (page.code, page.name) if word] + [*CATEGORIES]
+    parts = [word for word in known if wanted and wanted in word.lower().replace("-", "_")]
+    if len(wanted) >= FEWEST_LETTERS and parts:
+        named = ", ".join(f"`{word}`" for word in parts[:MOST_NAMED])
+        more = f", and {len(parts) - MOST_NAMED} more" if len(parts) > MOST_NAMED else ""
+        raise UsageError(f"there is no page for `{arguments.code}`: there {_is(parts)} {named}{more}")
     is_code = arguments.code[:2].lower() == "cg" or arguments.code.isupper()
     upper = arguments.code.upper() if is_code else arguments.code.lower()
     raise UsageError(
         f"there is no page for `{arguments.code}`: {did_you_mean(upper, known) or '`callgate code` lists all'}"
     )
+
+
+def _is(words: list[str]) -> str:
+    return "is" if len(words) == 1 else "are"

@@ -132,6 +132,8 @@ def _entries(value: Any) -> tuple[list[Any], list[str]]:
             message = error.get("message")
             raise ImportFault(f"the server answered with an error: {message if isinstance(message, str) else error}")
         value = value.get("result")
+    elif isinstance(value, dict) and not {"tools", "functions"} & set(value) and isinstance(value.get("result"), dict):
+        value = value["result"]  # the answer as some clients print it, without `jsonrpc` and `id`
     remarks = []
     if isinstance(value, dict):
         if isinstance(value.get("nextCursor"), str):

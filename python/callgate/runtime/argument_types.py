@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 
 def text(value: object, name: str) -> str:
-    """A text.
+    """A text. Halves of surrogate pairs, which models send and the engine has no form for, become escapes.
 
-    >>> text("order-4711", "task_id")
-    'order-4711'
+    >>> text("order-4711", "task_id"), text("c\\ud800", "call_id")
+    ('order-4711', 'c\\\\ud800')
 
     Raises:
         TypeError: it is none; says which argument, and what was found.
     """
     if not isinstance(value, str):
         raise TypeError(f"`{name}` has to be a text, found {_found(value)}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "backslashreplace").decode()
     return value
+
+
+def path(value: object, name: str) -> str | os.PathLike[str]:
+    """A path, as a text or as a path of Python's.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str)):
+        return value
+    raise TypeError(f"`{name}` has to be the path of a file, found {_found(value)}")
 
 
 def optional_text(value: object, name: str) -> str | None:
@@ -65,7 +81,9 @@ def text_mapping(value: object, name: str) -> dict[str, str] | None:
         TypeError: it is no mapping, or a key or value is no text.
     """
     found = mapping(value, name)
-    return None if found is None else {key: text(each, f"{name}[{key!r}]") for key, each in found.items()}
+    if found is None:
+        return None
+    return {text(key, name): text(each, f"{name}[{key!r}]") for key, each in found.items()}
 
 
 def calls(value: object) -> list[tuple[Any, Any, Any, Any]]:

@@ -82,7 +82,7 @@ class Gate:
 
         Raises:
             PolicyError: something is wrong with the documents; all of it is in `diagnostics`.
-            TypeError: `source` is neither a text nor a path, or `policy` is no text.
+            TypeError: `source` or `escalations` is neither a text nor a path, or `policy` is no text.
             StoreError: the file for escalations cannot be used.
 
         Example:
@@ -94,7 +94,7 @@ class Gate:
         compiled, diagnostics = _compile(source, argument_types.optional_text(policy, "policy"))
         if compiled is None:
             raise PolicyError(diagnostics)
-        queue = None if escalations is None else _queue(escalations)
+        queue = None if escalations is None else _queue(argument_types.path(escalations, "escalations"))
         return cls(compiled, warnings=tuple(diagnostics), clock=clock, escalations=queue, pauses=pauses)
 
     @property
@@ -248,7 +248,7 @@ class Gate:
                 self._resumed.popitem(last=False)
         # a wall clock that jumped back must not give time back
         away = max(0.0, self.clock.wall() - wall)
-        return Task(self, state, agent, self.clock.monotonic() - elapsed - away)
+        return Task(self, state, argument_types.text(agent, "agent"), self.clock.monotonic() - elapsed - away)
 
     def __repr__(self) -> str:
         return f"Gate({self.policy.name!r}, digest={self.policy.digest[:12]!r})"

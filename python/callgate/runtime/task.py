@@ -330,7 +330,8 @@ class Task:
         Raises:
             SpawnError: it would be deeper than the policy allows, or the name is taken; nothing is used then.
         """
-        refused = self._state.spawn(self.agent, argument_types.text(agent, "agent"), self._now(now))
+        agent = argument_types.text(agent, "agent")
+        refused = self._state.spawn(self.agent, agent, self._now(now))
         if refused is not None:
             raise SpawnError(*refused)
         return Task(self._gate, self._state, agent, self._started)
@@ -387,6 +388,7 @@ class Task:
             from .reported import reported
 
             told = reported(error)
+        provider = argument_types.text(provider, "provider")
         return self._state.model_result(self.agent, provider, told, self._now(now))
 
     def report(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ LONGEST_LINE: Final = 64 << 20
 STDIN: Final = Path("-")
 """Stands for standard input; a file of that name is `./-`."""
 _GZIP: Final = b"\x1f\x8b"
+_MARK: Final = b"\xef\xbb\xbf"
 
 
 class ByteStream(Protocol):
@@ -169,9 +170,12 @@ def _whole_lines(stream: ByteStream, file: _Counted, size: int, longest: int) ->
     rest: list[bytes] = []  # the beginning of a line whose end has not come yet
     held, number, dropping = 0, 1, False
     broken: BaseException | None = None
+    at_start = True
     while True:
         try:
             data = stream.read(size)
+            if at_start:
+                data, at_start = _without_mark(data, stream), False
         except (EOFError, OSError, zlib.error) as error:
             broken, data = error, b""
         if not data:
@@ -192,6 +196,13 @@ def _whole_lines(stream: ByteStream, file: _Counted, size: int, longest: int) ->
         yield Chunk(b"".join(rest), number, file.taken, (number,) if dropping else ())
     if broken is not None:
         raise broken
+
+
+def _without_mark(data: bytes, stream: ByteStream) -> bytes:
+    """The beginning of a stream without a byte order mark, which some editors write."""
+    while data and len(data) < len(_MARK) and _MARK.startswith(data) and (more := stream.read(len(_MARK) - len(data))):
+        data += more
+    return stream.read(len(_MARK)) if data == _MARK else data.removeprefix(_MARK)
 
 
 def _why(error: OSError) -> str:
