@@ -1,28 +1,38 @@
-"""Tell what a change of a policy means: which way each difference goes, with its place on both sides."""
+"""Tell what a change of a policy means: which way each difference goes, and what it does to recorded runs."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Final
 
+from callgate._core import CompiledPolicy
 from callgate.cli import UsageError
+from callgate.cli.check import moment
+from callgate.cli.numbers import count
+from callgate.cli.progress import Progress
 from callgate.policy.diagnostics import did_you_mean
 from callgate.report.color import wanted
 from callgate.report.findings import Findings
 from callgate.report.findings import render as render_findings
+from callgate.report.snippet import printable
 from callgate.report.width import width_of
 from callgate.review.categories import CATEGORIES, is_gate
+from callgate.review.divergence import diverge
 from callgate.review.git_tree import GitError
 from callgate.review.outcome import Review
 from callgate.review.sides import Side, side_at, side_of
 from callgate.review.structural import compare
+from callgate.traces.lines import STDIN, TraceError, refuse_unreadable
+from callgate.traces.replay import MOST_OPEN, OPEN_SESSIONS
 
 FORMATS: Final = {
     "text": "callgate.report.diff",
     "json": "callgate.report.diff_json",
     "markdown": "callgate.report.diff_markdown",
+    "html": "callgate.report.diff_html",
 }
 
 
@@ -39,24 +49,73 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-on", metavar="WHAT", action="append", default=[],
         help="exit 1 on such a change: looser, stricter, any, a category, or a family (`BUDGET_*`); may be repeated",
     )  # fmt: skip
+    parser.add_argument(
+        "--traces", metavar="TRACE", nargs="+", default=[],
+        help="recorded sessions (`.jsonl`, `.jsonl.gz`) to judge under both sides",
+    )  # fmt: skip
+    parser.add_argument(
+        "--now", metavar="TIME",
+        help="when runs began that do not say so, in UTC: decides which exceptions stand (default: now)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--open-sessions", metavar="N", type=count(1, MOST_OPEN), default=OPEN_SESSIONS,
+        help=f"tasks that are kept open at once (default: {OPEN_SESSIONS}); memory grows with it",
+    )  # fmt: skip
     parser.add_argument("--format", choices=list(FORMATS), default="text", help="how it comes out (default: text)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare, print, and give the exit code: 1 if a gate holds a change back, 2 if a side cannot be read."""
+    """Compare, print, and give the exit code: 1 a gate holds something back, 2 not readable, 3 no record."""
     gates = [gate.strip() for given in arguments.fail_on for gate in given.split(",")]
     for gate in gates:
         if not is_gate(gate):
             known = ["looser", "stricter", "any", *CATEGORIES]
             hint = did_you_mean(gate, known) or "`looser`, `stricter`, `any`, a category of docs/diff.md, or `FAMILY_*`"
             raise UsageError(f"`--fail-on {gate}`: no such effect or category: {hint}")
+    traces = [Path(trace) for trace in arguments.traces]
+    for trace in traces:
+        try:
+            refuse_unreadable(trace)
+        except TraceError as error:
+            raise UsageError(f"{trace}: {error}") from None
+    if traces.count(STDIN) > 1:
+        raise UsageError("standard input can be read once: name `-` once")
+    began = moment(arguments.now)
     old, new = _sides(arguments.paths, arguments.against)
     if not _are_fit(old, new):
         return 2
-    review = Review(old.label, new.label, compare(old, new), gates)
+    replay = None
+    if traces:
+        policies = (_compiled(old), _compiled(new))
+        progress = Progress(traces)
+        replay = diverge(
+            *policies, traces, open_sessions=arguments.open_sessions, began=began, on_progress=progress.tell
+        )
+        progress.clear()
+    review = Review(old.label, new.label, compare(old, new), gates, replay)
     render = import_module(FORMATS[arguments.format]).render
     sys.stdout.write(render(review, wanted(sys.stdout), width_of(sys.stdout)))
-    return 1 if review.held else 0
+    if replay is not None and replay.broken:
+        for name, why in replay.broken.items():
+            print(f"callgate: {printable(name)}: judged only in part: {why}", file=sys.stderr)
+        return 2
+    if review.held:
+        return 1
+    if replay is not None and replay.new.calls + replay.new.events == 0:
+        print("callgate: there is no record in these traces", file=sys.stderr)
+        return 3
+    return 0
+
+
+def _compiled(side: Side) -> CompiledPolicy:
+    """What sessions are judged by on a side."""
+    compiled = side.compiled()
+    if compiled is None:
+        known = ", ".join(f"`{name}`" for name in side.policies)
+        raise UsageError(
+            f"`{side.label}` holds several policies and no binding ({known}): name one file for `--traces`"
+        )
+    return compiled
 
 
 def _sides(paths: list[str], against: str | None) -> tuple[Side, Side]:

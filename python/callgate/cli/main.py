@@ -26,7 +26,7 @@ VERBS: Final = {
     "fmt": "write policies, manifests and tests in the canonical way, comments kept",
     "test": "run policy tests: recorded and written runs, and what the policy has to make of them",
     "replay": "judge recorded runs under a policy: what it would have noted, refused, stopped",
-    "diff": "tell what a change of a policy means: what lets more through, what less",
+    "diff": "tell what a change of a policy means, and what it does to recorded runs",
     "explain": "tell why a call is decided as it is, and what would have been allowed",
     "inspect": "find what is wrong with a message list: lost, torn, cut and repeated results",
     "prompt": "print the rules of a policy as text for a system prompt",

@@ -8,6 +8,7 @@ from typing import Any, Final
 from callgate.review.change import EFFECTS, Change, Effect
 from callgate.review.outcome import Review
 
+from . import diff_replay
 from .color import paint
 from .resolved import flow
 from .snippet import printable
@@ -41,6 +42,8 @@ def render(review: Review, color: bool = False, width: int | None = None) -> str
             for change in changes:
                 lines += _change(change, color, width or 120)
             lines.append("")
+    if review.replay is not None:
+        lines += [*diff_replay.render(review.replay, color, width or 120), ""]
     if review.gates:
         lines += [_gated(review, color), ""]
     return "\n".join(lines[:-1]) + "\n"

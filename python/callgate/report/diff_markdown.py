@@ -7,12 +7,16 @@ import re
 from typing import Final
 
 from callgate.review.change import EFFECTS, Change
+from callgate.review.divergence import Divergence
 from callgate.review.outcome import Review
 
 from .diff import TITLES, shown, summary
+from .diff_replay import flips, headline, said, savings, top, unreplayable
 from .snippet import printable
 
 MOST_ROWS: Final = 40
+MOST_NAMES: Final = 5
+MOST_TIMELINES: Final = 5
 _LONGEST: Final = 160
 # What Markdown, or a forge that shows it, makes something of; a `_` inside a word is none.
 _MARKS: Final = re.compile(r"([\\`*\[\]|~@#]|(?<!\w)_|_(?!\w))")
@@ -41,7 +45,35 @@ def render(review: Review, color: bool = False, width: int | None = None) -> str
         lines.append("")
         if folded:
             lines += ["</details>", ""]
+    if review.replay is not None:
+        lines += _replay(review.replay)
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _replay(found: Divergence) -> list[str]:
+    lines = ["### Recorded sessions", "", f"**{_plain(headline(found))}.**", ""]
+    lines += [f"- {_plain(f'{row.number:,}')} {_plain(row.words)}" for row in flips(found)]
+    lines += [f"- {_plain(line)}" for line in savings(found)]
+    lines.append("")
+    for title, moved in (("newly refused", found.refused), ("newly let through", found.passed)):
+        if moved.calls:
+            lines += [f"| {moved.calls:,} calls {title} | by | calls |", "| --- | --- | ---: |"]
+            for by, table in (("reason", moved.by_reason), ("tool", moved.by_tool), ("agent", moved.by_agent)):
+                lines += [f"| {code(row.words)} | {by} | {row.number:,} |" for row in top(table, MOST_NAMES)]
+            lines.append("")
+    if found.timelines:
+        shown_of = min(len(found.timelines), MOST_TIMELINES)
+        lines += ["<details>", f"<summary>First divergences ({shown_of} of {found.diverged:,} sessions)</summary>", ""]
+        lines += ["| session | call | before | now |", "| --- | --- | --- | --- |"]
+        for timeline in found.timelines[:MOST_TIMELINES]:
+            last = timeline.moments[-1]
+            call = code(_short(f"{last.seq} {last.tool} {last.arguments}"))
+            lines.append(f"| {code(timeline.session)} | {call} | {_plain(said(last.old))} | {_plain(said(last.new))} |")
+        lines += ["", "</details>", ""]
+    rows = unreplayable(found)
+    behind = f"{found.behind:,} calls lie behind the first divergence of their session and are judged as recorded."
+    lines += [behind, *(f"Not replayed: {row.number:,} {_plain(row.words)}." for row in rows)]
+    return lines
 
 
 def _row(change: Change) -> str:

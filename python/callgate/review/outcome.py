@@ -6,21 +6,22 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .change import EFFECTS, Change, Effect, held_back
+from .divergence import Divergence
 
 
 class Review(NamedTuple):
     """A review of a change of policies.
 
     `old` and `new` say how the sides were named, `changes` are the differences of meaning, `gates` those
-    that were asked for. `replay` and `sequences` are the places of what recorded sessions and call sequences come to
-    under both, which are None for now.
+    that were asked for. `replay` is what recorded sessions come to under both, None where none were given; `sequences`
+    the place of the diff over call sequences, which is None for now.
     """
 
     old: str
     new: str
     changes: Sequence[Change]
     gates: Sequence[str]
-    replay: None = None
+    replay: Divergence | None = None
     sequences: None = None
 
     @property

@@ -38,6 +38,7 @@ mod outcome;
 pub mod policy;
 mod reason;
 pub mod replay;
+pub mod replay_pair;
 pub mod reply;
 mod report;
 mod round;

@@ -46,6 +46,8 @@ pub struct Row {
     pub round: Option<i64>,
     /// The form of the tool that the call has, where the policy is watched.
     pub form: Option<Arc<Tool>>,
+    /// Whether the recording knows anything of an outcome.
+    pub answered: bool,
 }
 
 /// Counts over a replay.
@@ -200,6 +202,11 @@ impl Replay {
     #[must_use]
     pub fn totals(&self) -> &Totals {
         &self.totals
+    }
+
+    /// Whether a task that is open has been stopped.
+    pub(crate) fn has_stopped(&self, task: &str) -> bool {
+        self.open.get(task).is_some_and(|open| open.task.stopped().is_some())
     }
 
     /// Rows that are complete, in the order in which they became so; they are handed out once.
@@ -423,6 +430,7 @@ impl Replay {
                 duration: it.duration,
                 round: track_round,
                 form: is_watched(&policy).then(|| open.task.form_of(&policy, &it.call.request)),
+                answered: it.call.answered,
             });
         }
         observe.sort_by(|a, b| {

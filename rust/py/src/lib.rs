@@ -12,6 +12,7 @@ mod model;
 mod plain;
 mod policy;
 mod replay;
+mod replay_pair;
 mod self_test;
 mod shared;
 mod task;
@@ -31,6 +32,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     model::register(module)?;
     policy::register(module)?;
     replay::register(module)?;
+    replay_pair::register(module)?;
     self_test::register(module)?;
     shared::register(module)?;
     task::register(module)?;

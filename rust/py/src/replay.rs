@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use callgate_core::replay::{Replay as CoreReplay, Row};
+use callgate_core::replay::{Replay as CoreReplay, Row, Totals};
 use callgate_core::trace::Record;
 use callgate_core::About;
 use callgate_value::write_json;
@@ -116,18 +116,23 @@ impl Replay {
     #[getter]
     fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let totals = py.detach(|| Ok::<_, PyErr>(self.lock()?.totals().clone()))?;
-        let dict = PyDict::new(py);
-        dict.set_item("sessions", totals.sessions)?;
-        dict.set_item("calls", totals.calls)?;
-        dict.set_item("events", totals.events)?;
-        dict.set_item("saved", totals.saved)?;
-        dict.set_item("noted_sessions", totals.noted_sessions)?;
-        dict.set_item("touched_sessions", totals.touched_sessions)?;
-        dict.set_item("stopped_sessions", totals.stopped_sessions)?;
-        let by_reason = totals.by_reason.into_iter().map(|((kind, reason), count)| (kind, reason, count));
-        dict.set_item("by_reason", by_reason.collect::<Vec<_>>())?;
-        let lifted = totals.lifted.into_iter().map(|((exception, reason), count)| (exception, reason, count));
-        dict.set_item("lifted", lifted.collect::<Vec<_>>())?;
-        Ok(dict)
+        counted(py, totals)
     }
+}
+
+/// The counts of a replay as a dictionary.
+pub(crate) fn counted(py: Python<'_>, totals: Totals) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("sessions", totals.sessions)?;
+    dict.set_item("calls", totals.calls)?;
+    dict.set_item("events", totals.events)?;
+    dict.set_item("saved", totals.saved)?;
+    dict.set_item("noted_sessions", totals.noted_sessions)?;
+    dict.set_item("touched_sessions", totals.touched_sessions)?;
+    dict.set_item("stopped_sessions", totals.stopped_sessions)?;
+    let by_reason = totals.by_reason.into_iter().map(|((kind, reason), count)| (kind, reason, count));
+    dict.set_item("by_reason", by_reason.collect::<Vec<_>>())?;
+    let lifted = totals.lifted.into_iter().map(|((exception, reason), count)| (exception, reason, count));
+    dict.set_item("lifted", lifted.collect::<Vec<_>>())?;
+    Ok(dict)
 }
