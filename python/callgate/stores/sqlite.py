@@ -137,7 +137,7 @@ class SqliteStore:
         limit: int = 100,
     ) -> list[Entry]:
         """Entries of the ledger, those begun last first."""
-        seen = "CASE WHEN state = 'in_flight' AND lease_until <= :now THEN 'unknown' ELSE state END"
+        seen = "CASE WHEN state = 'in_flight' AND blocks_from <= :now THEN 'unknown' ELSE state END"
         with self._file.transaction("DEFERRED") as run:
             found = run(
                 "SELECT entry FROM effects WHERE (:task IS NULL OR task = :task)"
@@ -255,19 +255,18 @@ def _entries(run: Run, keys: Iterable[str]) -> dict[str, str]:
 
 
 def _effect(run: Run, task: str, effect: tuple[str, str] | None, now: float) -> dict[str, str]:
-    """The entry of an effect, and those of its task and tool that are in doubt."""
+    """The entry of an effect, and those of its task and tool whose doubt stands in the way."""
     if effect is None:
         return {}
     key, tool = effect
     statement = (
-        "SELECT key, entry FROM effects WHERE task = ? AND tool = ? AND state <> 'completed'"
-        " AND (state = 'unknown' OR lease_until <= ?)"
+        "SELECT key, entry FROM effects WHERE blocks_from IS NOT NULL AND task = ? AND tool = ? AND blocks_from <= ?"
     )
     return {**dict(run(statement, (task, tool, now)).fetchall()), **_entries(run, [key])}
 
 
 def _owned(run: Run, claim_id: str) -> dict[str, str]:
-    statement = "SELECT key, entry FROM effects WHERE state <> 'completed' AND owner = ?"
+    statement = "SELECT key, entry FROM effects WHERE blocks_from IS NOT NULL AND owner = ?"
     return dict(run(statement, (claim_id,)).fetchall())
 
 

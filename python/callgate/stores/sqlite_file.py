@@ -56,11 +56,11 @@ CREATE TABLE effects (
     state TEXT NOT NULL CHECK (state IN ('in_flight', 'completed', 'unknown')),
     owner TEXT NOT NULL,
     began REAL NOT NULL,
-    lease_until REAL NOT NULL,
+    blocks_from REAL,
     retain_until REAL,
     entry TEXT NOT NULL
 ) STRICT;
-CREATE INDEX effects_open ON effects (task, tool) WHERE state <> 'completed';
+CREATE INDEX effects_blocking ON effects (task, tool, blocks_from) WHERE blocks_from IS NOT NULL;
 CREATE INDEX effects_kept ON effects (retain_until) WHERE retain_until IS NOT NULL;
 CREATE TABLE breakers (name TEXT PRIMARY KEY, breaker TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE denials (task TEXT NOT NULL, denial TEXT NOT NULL, changed REAL NOT NULL, PRIMARY KEY (task, denial))

@@ -138,8 +138,8 @@ impl SharedState {
 
 /// (id, task, keep_until, JSON)
 type HoldRow = (String, String, f64, String);
-/// (key, task, tool, state, owner, began, lease_until, retain_until, JSON)
-type EntryRow = (String, String, String, &'static str, String, f64, f64, Option<f64>, String);
+/// (key, task, tool, state, owner, began, from when on it stands in the way of others, retain_until, JSON)
+type EntryRow = (String, String, String, &'static str, String, f64, Option<f64>, Option<f64>, String);
 
 /// What an operation changed, as rows to write.
 #[pyclass(frozen, module = "callgate._core", get_all)]
@@ -186,8 +186,9 @@ fn entry_row(entry: Entry) -> Result<EntryRow, String> {
         EntryState::Completed => "completed",
         EntryState::Unknown => "unknown",
     };
-    let (effect, times) = (entry.effect, (entry.began, entry.lease_until));
-    Ok((effect.key, entry.task, effect.tool, state, entry.owner, times.0, times.1, entry.retain_until, text))
+    let (began, blocks_from) = (entry.began, entry.blocks_from());
+    let effect = entry.effect;
+    Ok((effect.key, entry.task, effect.tool, state, entry.owner, began, blocks_from, entry.retain_until, text))
 }
 
 /// Does an operation on rows; its answer and what it changed.

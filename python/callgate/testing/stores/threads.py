@@ -105,6 +105,19 @@ def of_twenty_threads_one_is_the_probe(open_store: OpenStore) -> None:
     same("the probes", sum(passed), 1)
 
 
+def of_twenty_asyncio_tasks_one_is_the_probe(open_store: OpenStore) -> None:
+    """The same from one event loop."""
+    store = open_store()
+    taken(store, claim("a", breaker=_BREAKER))
+    store.settle(settlement("a", breakers=[["tool:pay", "failure"]]), START)
+
+    async def all_of_them() -> list[bool]:
+        asked = (asyncio.to_thread(taken, store, claim(f"p{n}", breaker=_BREAKER), START + 30) for n in range(20))
+        return await asyncio.gather(*asked)
+
+    same("the probes", sum(asyncio.run(all_of_them())), 1)
+
+
 def of_twenty_threads_one_saves_a_session(open_store: OpenStore) -> None:
     """A session is gone on with by one, and the others are told."""
     from callgate.stores import SessionConflict
@@ -134,5 +147,6 @@ THREADS: Final = (
     of_fifty_asyncio_tasks_one_begins_an_effect,
     threads_never_take_more_than_a_budget_has,
     of_twenty_threads_one_is_the_probe,
+    of_twenty_asyncio_tasks_one_is_the_probe,
     of_twenty_threads_one_saves_a_session,
 )

@@ -26,6 +26,16 @@ impl Entry {
         }
     }
 
+    /// From when on its doubt stands in the way of other effects of its task and tool; None: it does not.
+    #[must_use]
+    pub fn blocks_from(&self) -> Option<f64> {
+        match self.state {
+            EntryState::Unknown if !self.waived => Some(f64::MIN),
+            EntryState::InFlight => Some(self.lease_until),
+            EntryState::Unknown | EntryState::Completed => None,
+        }
+    }
+
     /// It happened so long ago that it is remembered no more.
     pub(super) fn forgotten(&self, now: f64) -> bool {
         self.state == EntryState::Completed && self.retain_until.is_some_and(|until| until <= now)
@@ -67,8 +77,7 @@ impl Entry {
             && self.task == task
             && self.effect.tool == effect.tool
             && (one.is_none() || other.is_none() || one == other)
-            && !self.waived
-            && self.in_doubt(now)
+            && self.blocks_from().is_some_and(|from| from <= now)
     }
 }
 

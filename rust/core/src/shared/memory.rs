@@ -1,4 +1,5 @@
 //! Shared state in memory: what the tasks of one gate share, or what one task keeps for itself.
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,8 +23,8 @@ use crate::fallback::BreakerState;
 pub struct Shared {
     pub(super) tasks: FxHashMap<String, Account>,
     pub(super) entries: FxHashMap<String, Entry>,
-    /// Keys of entries that are not completed, by task and tool.
-    pub(super) open: FxHashMap<(String, String), BTreeSet<String>>,
+    /// From when on which entries stand in the way of others, by task and tool.
+    pub(super) blocking: FxHashMap<(String, String), BTreeSet<(Moment, String)>>,
     breakers: FxHashMap<String, Breaker>,
     pub(super) holds: FxHashMap<String, Hold>,
     /// Ids of what ended or never held anything, the oldest first.
@@ -33,6 +34,30 @@ pub struct Shared {
     /// Operations until the tables are looked through again.
     until_sweep: usize,
 }
+
+/// A time that can be a key of a table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment(f64);
+
+impl Ord for Moment {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Moment {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Moment {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Moment {}
 
 /// What is counted and denied in one task.
 #[derive(Clone, Debug, Default)]
@@ -166,10 +191,12 @@ impl Shared {
 
     /// The calls of a task that are out will never be told of: what they hold is spent, and nobody knows of their effects.
     pub fn lose(&mut self, task: &str, now: f64) {
-        let out = |entry: &&mut Entry| entry.task == task && entry.state == EntryState::InFlight;
-        for entry in self.entries.values_mut().filter(out) {
+        let out = |entry: &&Entry| entry.task == task && entry.state == EntryState::InFlight;
+        let lost: Vec<Entry> = self.entries.values().filter(out).cloned().collect();
+        for mut entry in lost {
             entry.lease_until = entry.lease_until.min(now);
             entry.age(now);
+            self.put_entry(entry.effect.key.clone(), Some(entry));
         }
     }
 
@@ -278,10 +305,9 @@ impl Shared {
 
     /// Entries of a task and tool that are in doubt; one that is in flight stands in the way of its own key alone.
     fn read_doubts(&self, rows: &mut Rows, task: &str, tool: &str, now: f64) {
-        for key in self.open.get(&(task.to_owned(), tool.to_owned())).into_iter().flatten() {
-            if self.entries.get(key).is_some_and(|entry| entry.in_doubt(now)) {
-                self.read_entry(rows, key);
-            }
+        let blocking = self.blocking.get(&(task.to_owned(), tool.to_owned())).into_iter().flatten();
+        for (_, key) in blocking.take_while(|(from, _)| from.0 <= now) {
+            self.read_entry(rows, key);
         }
     }
 
@@ -330,16 +356,16 @@ impl Shared {
         let place = |entry: &Entry| (entry.task.clone(), entry.effect.tool.clone());
         if let Some(old) = self.entries.remove(&key) {
             let place = place(&old);
-            if let Some(keys) = self.open.get_mut(&place) {
-                keys.remove(&key);
+            if let (Some(from), Some(keys)) = (old.blocks_from(), self.blocking.get_mut(&place)) {
+                keys.remove(&(Moment(from), key.clone()));
                 if keys.is_empty() {
-                    self.open.remove(&place);
+                    self.blocking.remove(&place);
                 }
             }
         }
         if let Some(entry) = entry {
-            if entry.state != EntryState::Completed {
-                self.open.entry(place(&entry)).or_default().insert(key.clone());
+            if let Some(from) = entry.blocks_from() {
+                self.blocking.entry(place(&entry)).or_default().insert((Moment(from), key.clone()));
             }
             self.entries.insert(key, entry);
         }

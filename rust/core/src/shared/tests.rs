@@ -511,5 +511,5 @@ fn the_tables_keep_their_bounds_and_what_is_in_doubt_is_never_forgotten() {
     let most = 4 * (EFFECTS + ENDED_CLAIMS + SHARED_TASKS);
     assert!(sizes.iter().all(|size| *size <= most), "{sizes:?}");
     assert_eq!(answer(&mut shared, &once("z", "doubt"), 5_000.0), unknown("doubt", 0.0, 0));
-    assert_eq!(shared.open.len(), 1);
+    assert_eq!(shared.blocking.len(), 1);
 }
