@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from callgate import Gate, PolicyError
 from callgate.cli.main import main
 
 HEAD = "apiVersion: callgate/v1\nkind: GuardPolicy\nmetadata: {name: mine}\n"
@@ -137,3 +138,136 @@ def test_a_reference_out_of_a_schema_is_told_by_name(folder: Path, capsys: pytes
     assert found[:2] == (
         "CG422", "no JSON Schema: `$ref: https://example.com/x.json` leads out of it, and nothing is fetched",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("when", "message", "hint"),
+    [
+        ("args.a > 1 and args.b", "`and` is no operator", "write `&&`"),
+        ("args.a > 1 or args.b", "`or` is no operator", "write `||`"),
+        ("not args.b", "`not` is no operator", "write `!`"),
+        ("arguments.to == 3", "undeclared name `arguments`", "write `args`"),
+        ("args.b == None", "undeclared name `None`", "write `null`"),
+        ("args.b == True", "undeclared name `True`", "write `true`"),
+    ],
+)
+def test_a_habit_of_another_language_is_told_as_that(
+    when: str, message: str, hint: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = told(capsys, folder, rule("when", when))
+    assert (message, 8, hint) in [each[1:] for each in found]
+
+
+def test_a_word_for_what_only_a_later_phase_has_leads_to_no_name_that_is_not_there(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [(_, message, _, hint)] = told(capsys, folder, rule("when", "response.ok"))
+    assert (message, hint) == ("undeclared name `response`", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "hint"),
+    [
+        (HEAD + SPEC + "  rules:\n    a: {when: 'true', action: refuse}\n", "CG203",
+         "write a list, in which each entry has its name as `id`: `- id: …`"),
+        (HEAD.replace("GuardPolicy", "Policy") + SPEC, "CG208", "did you mean `GuardPolicy`?"),
+        (HEAD.replace("GuardPolicy", "Manifest") + SPEC, "CG208", "did you mean `ToolManifest`?"),
+        (HEAD.replace("GuardPolicy", "TestSuite") + SPEC, "CG208", "did you mean `GuardTest`?"),
+        (HEAD.replace("GuardPolicy", "GuardTest")
+         + "spec: {policy: default, steps: [{tool: x}], expect: {missing: 0}}\n",
+         "CG203", "write [] for none"),
+        (HEAD.replace("GuardPolicy", "GuardTest")
+         + "spec: {policy: default, steps: [{tool: x}], expect: {exit: finish_gaps}}\n",
+         "CG204", "did you mean `finish_with_gaps`?"),
+    ],
+)  # fmt: skip
+def test_a_near_miss_is_led_home(
+    text: str, code: str, hint: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert [(each[0], each[3]) for each in told(capsys, folder, text)] == [(code, hint)]
+
+
+TEST = "apiVersion: callgate/v1\nkind: GuardTest\nmetadata: {name: t}\nspec:\n"
+RUN = "  steps: [{tool: find, expect: {action: allow}}]\n"
+MANIFEST = (
+    "apiVersion: callgate/v1\nkind: ToolManifest\nmetadata: {name: tools}\nspec: {tools: {find: {effect: read}}}\n"
+)
+
+
+class TestANameBehindAFileThatCannotBeRead:
+    """It is not unknown: the fault of that file is the only one that is told."""
+
+    @pytest.fixture
+    def broken(self, folder: Path) -> Path:
+        (folder / "p.yaml").write_text(HEAD + SPEC + "  mode: [enforce\n")
+        (folder / "tools.yaml").write_text(MANIFEST + "  x\n")
+        return folder
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            TEST + "  policy: mine\n" + RUN,
+            TEST + "  policy: default\n  manifests: [tools]\n" + RUN,
+            HEAD.replace("mine", "other") + "spec: {extends: [mine], tools: [tools]}\n",
+            "apiVersion: callgate/v1\nkind: GuardBinding\nmetadata: {name: b}\nspec: {policy: mine}\n",
+        ],
+    )
+    def test_only_that_file_is_told_of(self, text: str, broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (broken / "x_test.yaml").write_text(text)
+        assert main(["check", "--format", "json", "."]) == 1
+        found = json.loads(capsys.readouterr().out)["diagnostics"]
+        assert [(each["code"], each["file"]) for each in found] == [("CG101", "p.yaml"), ("CG101", "tools.yaml")]
+
+    def test_a_test_of_it_is_an_error_with_that_fault(self, broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (broken / "x_test.yaml").write_text(TEST + "  policy: mine\n" + RUN)
+        assert main(["test", "--format", "json", "."]) == 1
+        [test] = json.loads(capsys.readouterr().out)["tests"]
+        assert [(each["code"], each["file"]) for each in test["diagnostics"]] == [("CG101", "p.yaml")]
+
+    def test_another_name_is_still_unknown(self, broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (broken / "x_test.yaml").write_text(TEST + "  policy: yours\n" + RUN)
+        assert main(["check", "--format", "json", "."]) == 1
+        found = json.loads(capsys.readouterr().out)["diagnostics"]
+        assert ("CG704", "x_test.yaml") in [(each["code"], each["file"]) for each in found]
+
+
+def test_an_unknown_policy_shows_the_document_of_that_name_and_another_kind(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "p.yaml").write_text(HEAD.replace("GuardPolicy", "Policy") + SPEC)
+    (folder / "x_test.yaml").write_text(TEST + "  policy: mine\n" + RUN)
+    main(["check", "--format", "json", "."])
+    found = {each["code"]: each for each in json.loads(capsys.readouterr().out)["diagnostics"]}
+    [place] = found["CG704"]["related"]
+    assert (place["message"], place["file"], place["span"]["line"]) == ("this one has the kind `Policy`", "p.yaml", 3)
+
+
+def test_a_test_that_names_a_policy_whose_parameter_only_a_binding_sets_is_told_the_way(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "p.yaml").write_text(
+        HEAD + SPEC + "  parameters: {most: {type: number}}\n"
+        "---\napiVersion: callgate/v1\nkind: GuardBinding\nmetadata: {name: b}\n"
+        "spec: {policy: mine, match: {tenants: [acme]}, parameters: {most: 5}}\n---\n" + MANIFEST
+    )
+    (folder / "x_test.yaml").write_text(TEST + "  policy: mine\n" + RUN)
+    assert main(["check", "."]) == 0
+    capsys.readouterr()
+    assert main(["test", "--format", "json", "."]) == 1
+    [test] = json.loads(capsys.readouterr().out)["tests"]
+    hint = (
+        "a test that names its policy has no binding's parameters: leave `policy` out and say whose task it is with "
+        "`tenant` or `labels`, or give the parameter a `default`"
+    )
+    assert [(each["code"], each["hint"]) for each in test["diagnostics"]] == [("CG440", hint)]
+
+
+def test_a_gate_of_a_file_of_tests_says_that_they_are_tests(folder: Path) -> None:
+    (folder / "p.yaml").write_text(HEAD + SPEC)
+    (folder / "x_test.yaml").write_text(TEST + "  policy: mine\n" + RUN)
+    with pytest.raises(PolicyError) as caught:
+        Gate.load("x_test.yaml")
+    assert [(each.code, each.message, each.hint) for each in caught.value.diagnostics] == [
+        ("CG711", "no policy, only tests of one",
+         "`callgate test x_test.yaml` runs them; name the policy that they are about to load it"),
+    ]  # fmt: skip

@@ -52,6 +52,17 @@ SPEC = ("spec",)
         ("GuardPolicy", "needs: [{id: a, fields: [x], min_records: 2}]", [("CG416", ("needs", 0, "min_records"))]),
         ("GuardPolicy", "needs: [{id: a, fields: [x], min_records: 1}]", []),
         ("GuardPolicy", "fallback: {then: {partial: finish}}", [("CG436", ("fallback", "then", "partial"))]),
+        # a failed attempt may have had its effect: without a key a further one has it again
+        ("ToolManifest", "tools: {a: {effect: external, retry: {max: 3}}}", [("CG424", ("tools", "a", "retry"))]),
+        ("ToolManifest", "tools: {a: {effect: write, retry: {classes: [transient]}}}",
+         [("CG424", ("tools", "a", "retry"))]),
+        ("ToolManifest", "tools: {a: {retry: {max: 3}, forms: [{when: args.x, effect: write}, {effect: read}]}}",
+         [("CG424", ("tools", "a", "forms", 0, "effect"))]),
+        ("ToolManifest", "tools: {a: {effect: external, retry: {max: 0}}}", []),
+        ("ToolManifest", "tools: {a: {effect: external, retry: {classes: []}}}", []),
+        ("ToolManifest", "tools: {a: {effect: external, idempotent: true, retry: {max: 3}}}", []),
+        ("ToolManifest", "tools: {a: {effect: external, idempotency: {key: '[args.x]'}, retry: {max: 3}}}", []),
+        ("ToolManifest", "tools: {a: {effect: read, retry: {max: 3}}, b: {retry: {max: 3}}}", []),
         # a tool whose reads are told apart by its forms may have a cache
         ("ToolManifest", "tools: {a: {cache: {ttl: 5m}, forms: [{when: args.x, effect: read}]}}", []),
         ("ToolManifest", "tools: {a: {cache: {ttl: 5m}}}", [("CG412", ("tools", "a", "cache"))]),
@@ -108,9 +119,22 @@ def test_one_file_shows_what_contradicts_itself(
         ("{budgets: {preset: simple}, detectors: {denied: {note_after: 3, refuse_after: 1}}}", []),
         ("{budgets: {preset: simple}, detectors: {denied: {note_after: 3}}}",
          [("CG403", (*SPEC, "detectors", "denied"))]),
-        ("{budgets: {preset: simple}, detectors: {consecutive: {note_after: 3}}}", []),
-        ("{budgets: {preset: simple}, detectors: {window: 5, frequency: {note_after: 6}}}",
+        # evidence, beside a detector that refuses
+        ("{budgets: {preset: simple}, detectors: {consecutive: {note_after: 3}, denied: {refuse_after: 1}}}", []),
+        ("{budgets: {preset: simple}, detectors: {window: 5, frequency: {note_after: 6}, denied: {refuse_after: 1}}}",
          [("CG402", (*SPEC, "detectors", "frequency", "note_after"))]),
+        # evidence alone is a ladder of warnings, where nothing else holds a call and notes are not all that is wanted
+        ("{budgets: {preset: simple}, detectors: {consecutive: {note_after: 3}, diversity: {note_below: 0.3}}}",
+         [("CG425", (*SPEC, "detectors"))]),
+        ("{budgets: {preset: simple}, detectors: {for: {find: {consecutive: {note_after: 3}}}}}",
+         [("CG425", (*SPEC, "detectors"))]),
+        ("{budgets: {preset: simple}, detectors: {diversity: {note_below: 0.3, refuse_below: 0.1}}}", []),
+        ("{budgets: {preset: simple}, detectors: {window: 50}}", []),
+        ("{mode: warn, budgets: {preset: simple}, detectors: {consecutive: {note_after: 3}}}", []),
+        (("{budgets: {preset: simple}, detectors: {consecutive: {note_after: 3}}, "
+         "rules: [{id: a, when: 'true', action: ask}]}"), []),
+        (("{budgets: {preset: simple}, detectors: {consecutive: {note_after: 3}}, "
+         "rules: [{id: a, when: 'true', action: note}]}"), [("CG425", (*SPEC, "detectors"))]),
     ],
 )  # fmt: skip
 def test_all_layers_together_must_leave_nothing_out(spec: str, faults: list[tuple[str, tuple[str | int, ...]]]) -> None:

@@ -160,7 +160,9 @@ def told(**spec: Any) -> list[tuple[str, str]]:
     return found or [("CG502", "warning") for probe in probes if not probe.fires]
 
 
-@pytest.mark.parametrize(("code", "severity"), [("CG501", "error"), ("CG502", "warning"), ("CG503", "warning")])
+@pytest.mark.parametrize(
+    ("code", "severity"), [("CG501", "error"), ("CG502", "warning"), ("CG503", "warning"), ("CG504", "warning")]
+)
 def test_the_wrong_rules_of_a_page_have_that_fault_and_the_right_ones_none(
     root: Path, code: str, severity: str
 ) -> None:

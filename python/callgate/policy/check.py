@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,8 +17,10 @@ from .load import Document, Loaded
 from .resolve import Resolved, resolve
 from .settings import Level
 from .tool_count import count_tools, long_definitions, unused_manifests
+from .worst_case import worst_case
 
 REFERRING = frozenset({"GuardTest", "GuardBinding", "GuardException"})
+MOST_OF_A_NAME = 3  # documents of another kind that have the name which is looked for
 FAULTS_OF_A_FILE = 101  # the hundred that reading stops at, and the word that it did
 
 
@@ -77,12 +79,13 @@ def check_whole(loaded: Loaded, now: float | None = None) -> list[Diagnostic]:
         diagnostics += bound.resolved.diagnostics
         if is_whole(bound.resolved, bound.binding):
             diagnostics += compile_bound(bound)[1]
-    diagnostics += _about_tools(loaded, [policy.resolved for policy in policies])
+    diagnostics += _about_tools(loaded, [policy.resolved for policy in policies], is_whole)
     return ordered(heeded(loaded, diagnostics))
 
 
-def _about_tools(loaded: Loaded, policies: list[Resolved]) -> list[Diagnostic]:
-    """How many tools the policies put in front of a model, and how long their definitions are.
+def _about_tools(loaded: Loaded, policies: list[Resolved], is_whole: Callable[[Resolved], bool]) -> list[Diagnostic]:
+    """How many tools the policies put in front of a model, how long their definitions are, and what one call of them
+    can become at worst.
 
     A policy that another one extends is a part of that one, and a test's policy is no one's to run.
     """
@@ -91,6 +94,7 @@ def _about_tools(loaded: Loaded, policies: list[Resolved]) -> list[Diagnostic]:
     whole = [policy for policy in policies if policy.layers[-1].kind == "GuardPolicy"]
     whole = [policy for policy in whole if id(policy.layers[-1].positions) not in parts]
     found = [diagnostic for policy in whole for diagnostic in count_tools(policy, limits)]
+    found += [diagnostic for policy in whole if is_whole(policy) for diagnostic in worst_case(policy)]
     for manifest in loaded.of_kind("ToolManifest"):
         found += long_definitions(manifest, limits)
     return found + unused_manifests(loaded, policies)
@@ -181,7 +185,9 @@ def _alone(document: Document) -> list[Diagnostic]:
 
 
 def policy_of_test(loaded: Loaded, document: Document) -> Whole | None:
-    """The policy of a test with the manifests of the test, as far as all of them are there."""
+    """The policy of a test with the manifests of the test; None where one of them is not there."""
+    if missing_from_test(loaded, document):
+        return None
     spec = document.data.get("spec")
     if not isinstance(spec, dict):
         return None
@@ -204,6 +210,21 @@ def policy_of_test(loaded: Loaded, document: Document) -> Whole | None:
     return Whole(resolved, manifests)
 
 
+def missing_from_test(loaded: Loaded, document: Document) -> list[str]:
+    """The names of policies and manifests that a test refers to and that are not there."""
+    spec = document.data.get("spec")
+    if not isinstance(spec, dict):
+        return []
+    policy, manifests = spec.get("policy"), spec.get("manifests")
+    wanted = [("GuardPolicy", policy)] if isinstance(policy, str) else []
+    wanted += [("ToolManifest", name) for name in _listed(manifests) if isinstance(name, str)]
+    return [name for kind, name in wanted if loaded.find(kind, name) is None]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _references(loaded: Loaded, document: Document) -> list[Diagnostic]:
     """What a test, a binding or an exception refers to: a policy by name or written out, manifests, a trace."""
     spec: Any = document.data.get("spec")
@@ -211,10 +232,11 @@ def _references(loaded: Loaded, document: Document) -> list[Diagnostic]:
         return []
     found: list[Diagnostic] = []
     policy, manifests, trace = spec.get("policy"), spec.get("manifests"), spec.get("trace")
-    if isinstance(policy, str) and loaded.find("GuardPolicy", policy) is None:
+    if isinstance(policy, str) and loaded.find("GuardPolicy", policy) is None and not loaded.hidden(policy):
         found += _unknown(loaded, document, "CG704", "policy", "GuardPolicy", policy, ("spec", "policy"))
     for at, manifest in enumerate(manifests if isinstance(manifests, list) else []):
-        if isinstance(manifest, str) and loaded.find("ToolManifest", manifest) is None:
+        known = not isinstance(manifest, str) or loaded.find("ToolManifest", manifest) is not None
+        if not known and not loaded.hidden(manifest):
             steps = ("spec", "manifests", at)
             found += _unknown(loaded, document, "CG708", "manifest", "ToolManifest", manifest, steps)
     if isinstance(trace, str) and not (Path(document.source.file).parent / trace).is_file():
@@ -227,5 +249,9 @@ def _references(loaded: Loaded, document: Document) -> list[Diagnostic]:
 def _unknown(
     loaded: Loaded, document: Document, code: str, what: str, kind: str, name: str, steps: tuple[str | int, ...]
 ) -> list[Diagnostic]:
-    hint = loaded.hint(kind, name)
-    return located(document.positions, [Found(code, "error", f"unknown {what} `{name}`", steps, "value", hint)])
+    found = located(
+        document.positions, [Found(code, "error", f"unknown {what} `{name}`", steps, "value", loaded.hint(kind, name))]
+    )
+    others = [other for other in loaded.documents if other.name == name and other.kind not in (kind, None)]
+    related = tuple(other.place(f"this one has the kind `{other.kind}`") for other in others[:MOST_OF_A_NAME])
+    return [diagnostic._replace(related=related) for diagnostic in found]

@@ -19,6 +19,8 @@ from .source import Source, decode
 
 SUFFIXES = (".yaml", ".yml")
 MOST_HINTS = 100
+UNREAD = frozenset({"CG101", "CG105", "CG106", "CG107", "CG109", "CG111", "CG703"})
+"""Faults behind which documents of the file may be missing."""
 _MOST_OFTEN_ENOUGH = 1 << 15
 MOST_NAMES = 12
 TEST_SUFFIXES = ("_test.yaml", "_test.yml")
@@ -110,6 +112,15 @@ class Loaded:
             return near
         shown = ", ".join(f"`{other}`" for other in known[:MOST_NAMES])
         return f"known here: {shown}" + (f", and {len(known) - MOST_NAMES:,} more" if len(known) > MOST_NAMES else "")
+
+    def hidden(self, name: str) -> list[Diagnostic]:
+        """What keeps files from being read in which a document of that name may stand: then it is not unknown.
+
+        A file that cannot be decoded or parsed is searched for the name; one that cannot be opened may hold anything.
+        """
+        unread = [found for found in self.diagnostics if found.severity == "error" and found.code in UNREAD]
+        texts = {found.file: self.sources[found.file].text for found in unread if found.file in self.sources}
+        return [found for found in unread if found.file not in texts or name in texts[found.file]]
 
     def of_kind(self, kind: str) -> list[Document]:
         """The documents of a kind among those that were asked for."""

@@ -58,6 +58,8 @@ def open_policy(
     # an empty name, as of a variable that is not set, would be the folder that happens to be the current one
     there = path != "" and Path(path).exists()
     loaded = load([*([path] if there else []), *manifests], packs=packs)
+    if name is None and (only_tests := _only_tests(loaded, path)) is not None:
+        return Opened(None, None, [only_tests], loaded)
     diagnostics = check(loaded)
     further = [document for document in loaded.of_kind("ToolManifest") if document.name and manifests]
     bindings = loaded.of_kind("GuardBinding") if there and name is None else []
@@ -86,6 +88,15 @@ def _document(loaded: Loaded, path: str, name: str | None, there: bool) -> Docum
         return loaded.find("GuardPolicy", path if name is None else name)
     policies = loaded.of_kind("GuardPolicy")
     return policies[0] if len(policies) == 1 else None
+
+
+def _only_tests(loaded: Loaded, path: str) -> Diagnostic | None:
+    """Said of a path that holds tests and nothing that could be run: what they are about lies elsewhere."""
+    kinds = {document.kind for document in loaded.documents}
+    if kinds != {"GuardTest"} or loaded.diagnostics:
+        return None
+    hint = f"`callgate test {path}` runs them; name the policy that they are about to load it"
+    return _fault("CG711", "no policy, only tests of one", path, hint)
 
 
 def _not_found(loaded: Loaded, path: str, name: str | None, there: bool) -> Diagnostic:

@@ -170,8 +170,9 @@ class _Resolver:
                 continue
             parent = self.loaded.find("GuardPolicy", item.value)
             if parent is None:
-                hint = self.loaded.hint("GuardPolicy", item.value)
-                self._report("CG704", f"unknown policy `{item.value}`", item, hint)
+                if not self._is_hidden(item.value):
+                    hint = self.loaded.hint("GuardPolicy", item.value)
+                    self._report("CG704", f"unknown policy `{item.value}`", item, hint)
             elif parent in path or parent == document:
                 chain = [*path, document]
                 names = [layer.name or "" for layer in chain[chain.index(parent) :]] + [parent.name or ""]
@@ -212,8 +213,9 @@ class _Resolver:
                 continue
             manifest = self.loaded.find("ToolManifest", item.value)
             if manifest is None:
-                hint = self.loaded.hint("ToolManifest", item.value)
-                self._report("CG708", f"unknown manifest `{item.value}`", item, hint)
+                if not self._is_hidden(item.value):
+                    hint = self.loaded.hint("ToolManifest", item.value)
+                    self._report("CG708", f"unknown manifest `{item.value}`", item, hint)
             else:
                 found[item.value] = manifest
         return found
@@ -226,6 +228,13 @@ class _Resolver:
             tree.value["spec"].value["locked"] = Merged(
                 items, items[-1].origin._replace(steps=items[-1].origin.steps[:-1])
             )
+
+    def _is_hidden(self, name: str) -> bool:
+        """Whether a file that could not be read may hold what is missing: its own fault is told already, and stands
+        among ours, since what is resolved without it is not whole."""
+        hidden = self.loaded.hidden(name)
+        self.diagnostics += hidden
+        return bool(hidden)
 
     def _report(self, code: str, message: str, item: Merged, hint: str) -> None:
         document, steps = item.origin.document, item.origin.steps

@@ -91,11 +91,15 @@ def unused_manifests(loaded: Loaded, policies: list[Resolved]) -> list[Diagnosti
     for document in loaded.of_kind("ToolManifest"):
         if id(document) not in used and document.name not in named:
             count = sum(1 for _ in tools_of(document))
-            message = f"no policy uses the manifest `{document.name}`: its {count} tools are guarded by nothing"
+            message = f"no policy uses the manifest `{document.name}`: {_its_tools(count)} guarded by nothing"
             hint = "name it in the `tools` of a policy, or take it away"
             at = Found("CG804", "warning", message, ("metadata", "name"), "value", hint)
             found += located(document.positions, [at])
     return found
+
+
+def _its_tools(count: int) -> str:
+    return "its tool is" if count == 1 else f"its {count} tools are"
 
 
 def _manifests_of(test: Document) -> list[str]:
@@ -124,11 +128,15 @@ def _many(tools: list[Declared], limits: ToolLimits) -> Iterator[_Said]:
         yield "CG801", "note", message, "leave out what is not used: `callgate tools unused` tells from recorded runs"
 
 
+def _definitions(count: int) -> str:
+    return "definition of 1 tool takes" if count == 1 else f"definitions of {count} tools take"
+
+
 def _heavy(tools: list[Declared], limits: ToolLimits) -> Iterator[_Said]:
     tokens = sum(tool.tokens for tool in tools)
     if tokens > limits.share * limits.context_window:
         message = (
-            f"the definitions of {len(tools)} tools take about {tokens:,} tokens, "
+            f"the {_definitions(len(tools))} about {tokens:,} tokens, "
             f"{tokens / limits.context_window:.0%} of a window of {limits.context_window:,}"
         )
         longest = sorted(tools, key=lambda tool: (-tool.tokens, tool.name))[:3]

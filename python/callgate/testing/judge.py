@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import callgate._core as _core
-from callgate.policy.bindings import bound_policies, compile_bindings
-from callgate.policy.check import policy_of_test
+from callgate.policy.bindings import UNSET_PARAMETER, bound_policies, compile_bindings, names_of_bound
+from callgate.policy.check import missing_from_test, policy_of_test
 from callgate.policy.compile import Manifest, compile_policy
-from callgate.policy.diagnostics import Diagnostic
+from callgate.policy.diagnostics import Diagnostic, ordered
 from callgate.policy.exceptions import lifting
 from callgate.policy.faults import Found, located
 from callgate.policy.load import Document, Loaded
 from callgate.policy.resolve import Resolved
 from callgate.review.parts import Part
+
+
+_WITHOUT_BINDING: Final = (
+    "a test that names its policy has no binding's parameters: leave `policy` out and say whose task it is with "
+    "`tenant` or `labels`, or give the parameter a `default`"
+)
 
 
 class Judge(NamedTuple):
@@ -35,6 +41,9 @@ class Judges:
     def of(self, document: Document) -> tuple[Judge | None, list[Diagnostic]]:
         """The judge of a test, None where it has none; and the errors that kept it from being made."""
         whole = policy_of_test(self._loaded, document)
+        if whole is None and (missing := missing_from_test(self._loaded, document)):
+            # a name that is not known is told already; what hides behind a file that cannot be read is told here
+            return None, ordered(found for name in missing for found in self._loaded.hidden(name))
         if whole is None:
             return self._bound(document)
         named = isinstance(document.data["spec"].get("policy"), str)
@@ -50,6 +59,8 @@ class Judges:
     ) -> tuple[Judge | None, list[Diagnostic]]:
         policy, found = compile_policy(resolved, manifests)
         errors = [diagnostic for diagnostic in found if diagnostic.severity == "error"]
+        if named and resolved.name in names_of_bound(self._loaded):
+            errors = [each._replace(hint=_WITHOUT_BINDING) if each.code == UNSET_PARAMETER else each for each in errors]
         if policy is None:
             return None, errors
         if named:

@@ -44,6 +44,11 @@ pub fn dead(policy: &Policy, document: &Value, manifests: &[ManifestDocument]) -
                 fault = fault.related(at(&["spec", "rules"]).index(other), "this one");
             }
             found.push(Located { place: Document::Policy, fault: fault.hint("make the earlier one narrower") });
+        } else if !says_always(document, index) && never_false(policy, manifests, rule) {
+            let message = format!("the rule `{}` matches every call: its condition is never false", rule.id);
+            let fault = Fault::value(codes::ALWAYS_MATCHES, place.key("when"), message).warning();
+            let hint = "mend its condition, or write `when: \"true\"` if every call is meant";
+            found.push(Located { place: Document::Policy, fault: fault.hint(hint) });
         }
     }
     let faults = limits(policy, document).into_iter().chain(unfed(policy, document));
@@ -79,6 +84,28 @@ fn contradicts(policy: &Policy, manifests: &[ManifestDocument], rule: &Rule) -> 
         why = Some(clash(&condition, &|place| known(place, name, schema, policy))?);
     }
     why
+}
+
+/// The author writes that every call is meant.
+fn says_always(document: &Value, index: usize) -> bool {
+    let rules = document.get("spec").and_then(|spec| spec.get("rules")).and_then(Value::as_list);
+    let when = rules.and_then(|rules| rules.get(index)).and_then(|rule| rule.get("when"));
+    matches!(when, Some(Value::Bool(true))) || when.and_then(Value::as_str).is_some_and(|text| text.trim() == "true")
+}
+
+/// The condition cannot be false, whatever a call of any of the rule's tools brings. That a rule names its only tool in
+/// its condition once more is no mistake: what a call's own tool is counts as unknown here.
+fn never_false(policy: &Policy, manifests: &[ManifestDocument], rule: &Rule) -> bool {
+    let denied = Claims { policy, with_params: false }.of(&rule.when, false);
+    let names: Vec<Option<&String>> = match rule.tools.as_slice() {
+        [] => vec![None],
+        names => names.iter().map(Some).collect(),
+    };
+    names.into_iter().all(|name| {
+        let schema = name.and_then(|name| schema_of(manifests, name));
+        let schema = schema.filter(|_| name.is_some_and(|name| !forms_differ(manifests, name)));
+        clash(&denied, &|place| domain::of(place, schema)).is_some()
+    })
 }
 
 fn known(place: &Place, tool: Option<&String>, schema: Option<&Value>, policy: &Policy) -> Domain {

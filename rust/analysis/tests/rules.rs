@@ -171,6 +171,34 @@ fn what_can_hold_is_not_proved_dead() {
 }
 
 #[test]
+fn a_condition_that_can_never_be_false_is_told_of() {
+    let told = "CG504: the rule `r` matches every call: its condition is never false";
+    let of = |when: &str| tried(&rule(r#""tools": ["pay"], "action": "note""#, when), "").1;
+    for when in [
+        "has(args.count) || !has(args.count)",
+        "size(args.to) >= 0",
+        "args.status == \"open\" || args.status != \"open\"",
+        "args.status != \"open\" || args.status != \"paid\"",
+        "args.status in [\"open\", \"paid\", \"void\"]",
+        "args.amount < 5 || 1 < 2",
+    ] {
+        assert_eq!(of(when), [told], "{when}");
+    }
+    for when in [
+        // said in so many words
+        "true",
+        // a tool's name once more is no mistake
+        "call.tool == \"pay\"",
+        "args.status in [\"open\", \"paid\"]",
+        "size(args.to) > 0",
+        // of text that nobody declared anything may be said
+        "hints.x != \"a\" || hints.y != \"a\"",
+    ] {
+        assert_eq!(of(when), Vec::<String>::new(), "{when}");
+    }
+}
+
+#[test]
 fn a_rule_for_tools_that_nobody_declares_is_dead_where_such_calls_are_refused() {
     let refused = r#""undeclared_tools": "refuse","#;
     let of = |tools: &str, spec: &str| {

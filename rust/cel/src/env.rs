@@ -20,6 +20,7 @@ pub struct Env {
     tests: Vec<(Box<str>, Tests)>,
     present: Vec<String>,
     container: Box<str>,
+    habits: Vec<(Box<str>, Box<str>)>,
     pub(crate) checked: bool,
     pub(crate) dynamic_patterns: bool,
 }
@@ -41,6 +42,7 @@ impl Env {
             tests: Vec::new(),
             present: Vec::new(),
             container: Box::default(),
+            habits: Vec::new(),
             checked: true,
             dynamic_patterns: false,
         }
@@ -91,6 +93,17 @@ impl Env {
     /// Says that these fields are there wherever the expression is evaluated: something before it has tested for them.
     pub fn present(&mut self, paths: &[String]) {
         self.present.extend_from_slice(paths);
+    }
+
+    /// Names a word that authors may write for a variable, such as `arguments` for `args`, so that it is told as that.
+    pub fn mistaken(&mut self, word: &str, meant: &str) {
+        self.habits.push((word.into(), meant.into()));
+    }
+
+    /// The variable that a word is written for, if it exists here.
+    pub(crate) fn meant_by(&self, word: &str) -> Option<&str> {
+        let meant = self.habits.iter().find(|(known, _)| &**known == word).map(|(_, meant)| &**meant)?;
+        self.variable_names().any(|name| name.split('.').next() == Some(meant)).then_some(meant)
     }
 
     /// The namespace in which names are looked up first.

@@ -39,6 +39,7 @@ mod error;
 mod eval;
 mod export;
 mod functions;
+mod habits;
 mod lex;
 mod library;
 mod limits;

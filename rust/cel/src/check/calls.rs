@@ -3,6 +3,7 @@ use super::{Checker, Resolved};
 use crate::ast::{Expr, Id, Literal, Name};
 use crate::diagnostic::did_you_mean;
 use crate::functions::{self, Func};
+use crate::habits;
 use crate::library::network;
 use crate::parse::MEMBER_MACROS;
 use crate::signature::Overload;
@@ -51,6 +52,7 @@ impl Checker<'_> {
             _ if MEMBER_MACROS.contains(&&*name.text) => {
                 Some("it takes a name and an expression, `list.all(x, x > 0)`".to_owned())
             }
+            _ if habits::operator(full).is_some() => habits::operator(full).map(|meant| format!("write `{meant}`")),
             _ => {
                 let macros = MEMBER_MACROS.iter().copied().filter(|_| member).chain((!member).then_some("has"));
                 did_you_mean(full, functions::names().chain(self.env.function_names()).chain(macros))

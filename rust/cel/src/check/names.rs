@@ -3,6 +3,7 @@ use super::{with_article, Checker, Reference, Resolved};
 use crate::ast::{Element, Entry, Expr, Id, Literal, Name};
 use crate::diagnostic::did_you_mean;
 use crate::functions;
+use crate::habits;
 use crate::val::TYPE_NAMES;
 use crate::{Code, Span, Type};
 
@@ -50,6 +51,10 @@ impl Checker<'_> {
         if functions::names().any(namespace) || self.env.function_names().any(namespace) {
             let message = format!("`{name}` is a namespace of functions, no value");
             return self.report(Code::UndeclaredName, span, message, None);
+        }
+        if let Some(meant) = habits::literal(name).or_else(|| self.env.meant_by(name)) {
+            let hint = format!("write `{meant}`");
+            return self.report_with(Code::UndeclaredName, span, format!("undeclared name `{name}`"), Some(hint));
         }
         let locals = self.scopes.iter().map(|(name, _)| &**name);
         let roots = self.env.variable_names().map(|name| name.split_once('.').map_or(name, |(root, _)| root));

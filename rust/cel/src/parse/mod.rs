@@ -7,6 +7,7 @@ mod operators;
 pub(crate) use macros::MEMBER_MACROS;
 
 use crate::ast::{each_child, Ast, Expr, Id};
+use crate::habits;
 use crate::lex::{lex, Token};
 use crate::{Code, Diagnostic, Limits, Span};
 
@@ -178,8 +179,14 @@ impl Parser<'_> {
         let unknown = self.faults.iter().any(|fault| fault.code == Code::Syntax);
         let root = self.expr();
         while !matches!(self.peek(), Token::End) {
+            if self.word_operator() {
+                if !matches!(self.peek(), Token::End) {
+                    self.expr();
+                }
+                continue;
+            }
             let closer = matches!(self.peek(), Token::Mark(")" | "]" | "}"));
-            let message = format!("unexpected {}", self.found());
+            let message = format!("unexpected {}", self.found().trim_start_matches("a "));
             let hint = if closer { "it closes nothing" } else { "an operator is missing before it" };
             if !unknown {
                 self.fault(Code::Syntax, self.here(), message, Some(hint));
@@ -195,6 +202,26 @@ impl Parser<'_> {
         root
     }
 
+    /// Reports and takes a word that is an operator elsewhere, `a and b`; one that stood before this, `not a`, is no
+    /// value after all.
+    fn word_operator(&mut self) -> bool {
+        let is_value = !matches!(self.peek(), Token::Mark(_) | Token::Broken | Token::End);
+        let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
+        let (word, span, is_here) = match (self.peek(), before) {
+            (Token::Name(word), _) if habits::operator(word).is_some() => (word.clone(), self.here(), true),
+            (_, Some((Token::Name(word), span))) if is_value && matches!(&**word, "not" | "NOT") => {
+                (word.clone(), *span, false)
+            }
+            _ => return false,
+        };
+        let Some(meant) = habits::operator(&word) else { return false };
+        self.fault(Code::Syntax, span, format!("`{word}` is no operator"), Some(&format!("write `{meant}`")));
+        if is_here {
+            self.next();
+        }
+        true
+    }
+
     /// Skips to a token at which parsing can go on.
     fn skip(&mut self) {
         while !matches!(self.peek(), Token::End | Token::Mark("," | ")" | "]" | "}" | ":" | "?" | "&&" | "||")) {
@@ -207,6 +234,9 @@ impl Parser<'_> {
 
     /// Takes `mark`, or reports that it is missing and skips to where it may stand.
     fn expect(&mut self, mark: &'static str, open: Span) -> Span {
+        while !self.is(mark) && self.word_operator() {
+            self.expr();
+        }
         if !self.is(mark) {
             let message = format!("expected `{mark}`, found {}", self.found());
             let hint = match mark {

@@ -187,10 +187,9 @@ impl<'g> Graph<'g> {
         let tools: u64 = u64::try_from(self.fallback.edges.iter().filter(|edge| edge.kind == EdgeKind::Tool).count())
             .unwrap_or(u64::MAX);
         if let Some(longest) = longest.filter(|_| written && tools < most) {
-            let message = format!(
-                "{most} hops cannot be used up: there are {tools} edges, and the longest path is {}",
-                shown(&self.fallback.edges, longest)
-            );
+            let edges = if tools == 1 { "is 1 edge".to_owned() } else { format!("are {tools} edges") };
+            let way = shown(&self.fallback.edges, longest);
+            let message = format!("{most} hops cannot be used up: there {edges}, and the longest path is {way}");
             let fault = Fault::value(codes::UNUSABLE_HOPS, place.clone(), message).warning();
             faults.add(Place::Policy, fault.hint(format!("write `max_hops: {}`", length(longest))));
         }

@@ -53,6 +53,12 @@ pub(crate) struct Variable {
 /// The names of one place.
 pub(crate) fn env(stand: Stand, arguments: Type, given: &Given, variables: &[Variable]) -> Env {
     let mut env = Env::new();
+    for word in ["arguments", "parameters", "input", "kwargs"] {
+        env.mistaken(word, "args");
+    }
+    for word in ["output", "response", "outcome"] {
+        env.mistaken(word, "result");
+    }
     // a provider is asked no call of a tool
     if stand != Stand::Provider {
         env.variable("args", arguments);

@@ -127,6 +127,10 @@ codes! {
     BAD_SCHEMA = "CG422" "bad-schema";
     /// A tool without `parameters`, of which expressions read arguments.
     UNCHECKED_ARGUMENTS = "CG423" "unchecked-arguments";
+    /// A write or external call that is retried without an idempotency key.
+    RETRIED_WITHOUT_KEY = "CG424" "retried-without-key";
+    /// A policy in which nothing ever refuses.
+    NOTHING_REFUSES = "CG425" "nothing-refuses";
     /// A parameter of a policy that nobody gives a value.
     UNSET_PARAMETER = "CG440" "unset-parameter";
     /// A value that a parameter's schema does not take.
@@ -153,6 +157,8 @@ codes! {
     NOT_SHOWN_TO_FIRE = "CG502" "not-shown-to-fire";
     /// A rule that never decides, because an earlier one always does.
     SHADOWED_RULE = "CG503" "shadowed-rule";
+    /// A rule that matches every call.
+    ALWAYS_MATCHES = "CG504" "always-matches";
 
     /// A key or expression that the language has and this release does not act upon yet.
     NOT_YET = "CG901" "not-yet";

@@ -188,6 +188,7 @@ fn type_hint(value: &Value, wanted: &str) -> Option<String> {
         Value::Int(_) | Value::Float(_) | Value::Bool(_) if wanted.contains("text") || wanted.contains("CEL") => {
             Some(format!("put it in quotes: \"{}\"", shown(value).trim_matches('`')))
         }
+        Value::Int(0) if wanted.starts_with("a list") => Some("write [] for none".to_owned()),
         Value::Str(text) if wanted.starts_with("a list") => Some(format!("write [{}]", cut(&text.to_lossy()))),
         _ => None,
     }
@@ -205,6 +206,10 @@ impl<T: Model> Model for Vec<T> {
     fn read(value: &Value, reader: &mut Reader) -> Option<Self> {
         let Some(list) = value.as_list() else {
             reader.wrong_type(value, &Self::wanted());
+            // entries that were written by name, as maps elsewhere are
+            if let (Value::Map(_), true, Some(fault)) = (value, T::keys().contains(&"id"), reader.faults.last_mut()) {
+                fault.hint = Some("write a list, in which each entry has its name as `id`: `- id: …`".to_owned());
+            }
             return None;
         };
         // all entries are read for their faults; a list with one missing is not given out, since positions would shift

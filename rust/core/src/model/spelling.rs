@@ -46,6 +46,15 @@ const SYNONYMS: &[&[&str]] = &[
     &["ambiguous", "uncertain", "unclear"],
     &["format", "malformed", "invalid", "syntax"],
     &["denied", "forbidden", "unauthorized", "refused"],
+    // kinds of documents
+    &["GuardPolicy", "Policy", "AgentPolicy", "ToolPolicy", "PolicySet", "Guard", "Rules"],
+    &["ToolManifest", "Manifest", "Tools", "ToolSet", "Toolset", "ToolList"],
+    &["GuardBinding", "Binding", "PolicyBinding"],
+    &["GuardException", "Exception", "PolicyException", "Exemption", "Waiver"],
+    &["GuardTest", "Test", "PolicyTest", "TestSuite", "TestCase", "Tests"],
+    // how a run ends
+    &["finish_with_gaps", "finish_gaps", "finish_partial", "gaps", "partial", "finish_with_gap"],
+    &["escalate", "human", "handoff", "hand_off", "hand_over"],
     // keys
     &["when", "if", "condition", "cond", "expression", "expr", "cel", "match"],
     &["id", "name", "key"],
@@ -119,6 +128,9 @@ mod tests {
         }
         assert_eq!(did_you_mean("approve", &["refuse", "allow"]), "did you mean `allow`?");
         assert_eq!(did_you_mean("approve", &actions), "did you mean `ask`?");
+        assert_eq!(did_you_mean("Policy", &["ToolManifest", "GuardPolicy"]), "did you mean `GuardPolicy`?");
+        let exits = ["finish", "finish_with_gaps", "escalate"];
+        assert_eq!(did_you_mean("finish_gaps", &exits), "did you mean `finish_with_gaps`?");
         assert_eq!(did_you_mean("shadow", &["enforce", "warn", "audit"]), "did you mean `audit`?");
         // here no call is let through by a word: nothing that is known means the same
         assert!(did_you_mean("allow", &actions).starts_with("known here: "));

@@ -17,6 +17,25 @@ pub(super) fn check(detectors: &Detectors, at: &Pointer, stage: Stage, faults: &
     }
 }
 
+/// Whether some detector notes, and none ever does more; what only notes by mistake has its own fault.
+pub(super) fn only_evidence(detectors: &Detectors) -> bool {
+    let general = detectors.general();
+    let named = detectors.r#for.iter().flat_map(|named| named.iter()).map(|(_, set)| set);
+    let (mut notes, mut more) = (false, false);
+    for set in std::iter::once(&general).chain(named) {
+        for (name, rungs) in set.with_rungs() {
+            notes |= rungs.note_after.is_some() && EVIDENCE.contains(&name);
+            more |= rungs.refuse_after.is_some() || rungs.exit_after.is_some();
+            more |= rungs.note_after.is_some() && !EVIDENCE.contains(&name);
+        }
+        if let Some(diversity) = &set.diversity {
+            notes |= diversity.note_below.is_some();
+            more |= diversity.refuse_below.is_some();
+        }
+    }
+    notes && !more
+}
+
 type Window = (u64, Pointer);
 
 fn one_set(set: &ToolDetectors, at: &Pointer, window: Option<&Window>, stage: Stage, faults: &mut Vec<Fault>) {

@@ -49,6 +49,7 @@ impl View<'_> {
         self.effects(written, seen, read);
         self.waiting(written, seen);
         self.retries(written);
+        self.repeated_effect(written, seen);
         self.zeros(written);
         if let Some(coverage) = &written.coverage {
             self.coverage(coverage);
@@ -127,6 +128,26 @@ impl View<'_> {
                 Fault::value(codes::CONTRADICTING_KEYS, place, "the manifest names no server that could be left alone");
             self.report(fault.hint("add `server` to `spec`, or write `scope: tool`"));
         }
+    }
+
+    /// An attempt that failed may have had its effect all the same: without a key, a further one has it twice.
+    fn repeated_effect(&mut self, written: &Tool, seen: &Tool) {
+        let Some(retry) = &seen.retry else { return };
+        let never =
+            retry.max.is_some_and(|max| max.get() == 0) || retry.classes.as_ref().is_some_and(std::vec::Vec::is_empty);
+        let harmless = seen.idempotent == Some(true) || seen.idempotency.is_some();
+        let key = match (written.retry.is_some(), written.effect.is_some()) {
+            (true, _) => "retry",
+            (false, true) => "effect",
+            (false, false) => return,
+        };
+        let Some(effect @ (Effect::Write | Effect::External)) = seen.effect else { return };
+        if never || harmless {
+            return;
+        }
+        let message = format!("a further attempt may have the effect twice: `{}`, and no key", effect.as_str());
+        let fault = Fault::key(codes::RETRIED_WITHOUT_KEY, self.at.key(key), message).warning();
+        self.report(fault.hint("declare `idempotency`, or `idempotent: true` where twice is the same as once"));
     }
 
     fn zeros(&mut self, written: &Tool) {

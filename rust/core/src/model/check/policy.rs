@@ -3,7 +3,7 @@ use super::{budgets, detectors, locked, Stage};
 use crate::model::codes;
 use crate::model::fallback::{ExitAction, Need};
 use crate::model::fault::{Fault, Pointer};
-use crate::model::policy::{Phase, PolicySpec, Rule, RuleAction};
+use crate::model::policy::{Mode, Phase, PolicySpec, Rule, RuleAction};
 use crate::model::texts::Name;
 
 /// Fields of a need.
@@ -14,6 +14,11 @@ pub(super) fn check(spec: &PolicySpec, at: &Pointer, stage: Stage, clean: bool, 
     budgets::check(spec.budgets.as_ref(), spec.time.as_ref(), at, stage, clean, faults);
     if let Some(thresholds) = &spec.detectors {
         detectors::check(thresholds, &at.key("detectors"), stage, faults);
+        if stage == Stage::Resolved && detectors::only_evidence(thresholds) && !some_rule_holds(spec) {
+            let message = "nothing here ever refuses: a model that ignores notes runs on until a budget ends";
+            let fault = Fault::key(codes::NOTHING_REFUSES, at.key("detectors"), message).warning();
+            faults.push(fault.hint("add `refuse_after` to a detector, `exact_repeat` above all"));
+        }
     }
     let whole = stage == Stage::Resolved || spec.extends.as_ref().is_none_or(Vec::is_empty);
     let rules = spec.rules.as_deref().unwrap_or_default();
@@ -41,6 +46,13 @@ pub(super) fn check(spec: &PolicySpec, at: &Pointer, stage: Stage, clean: bool, 
             faults.push(fault.hint("write `finish_with_gaps`, which says what is missing, or `escalate`"));
         }
     }
+}
+
+/// Whether a rule does more than note, or the policy is there to note alone.
+fn some_rule_holds(spec: &PolicySpec) -> bool {
+    let notes_alone = spec.mode.is_some_and(|mode| mode != Mode::Enforce);
+    let actions = spec.rules.iter().flatten().filter_map(|rule| rule.action);
+    notes_alone || actions.into_iter().any(|action| action != RuleAction::Note)
 }
 
 /// Two entries of one list with the same id.
