@@ -17,7 +17,6 @@ from callgate.policy.load import Document, Loaded
 from callgate.policy.resolve import Resolved
 from callgate.review.parts import Part
 
-
 _WITHOUT_BINDING: Final = (
     "a test that names its policy has no binding's parameters: leave `policy` out and say whose task it is with "
     "`tenant` or `labels`, or give the parameter a `default`"
