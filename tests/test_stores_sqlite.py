@@ -193,6 +193,22 @@ def test_a_write_that_fails_half_way_is_taken_back_whole(path: Path) -> None:
     assert taken(store, claim("b", limit=5, key="good"))
 
 
+@pytest.mark.parametrize("what", ["deleted", "replaced"])
+def test_a_file_that_is_taken_away_while_it_is_used_is_told_and_nothing_is_granted(path: Path, what: str) -> None:
+    store = SqliteStore(path)
+    taken(store, claim("a", limit=1))
+    aside = path.with_name("aside.db")
+    path.rename(aside)
+    if what == "replaced":
+        path.touch()
+    for _ in range(2):
+        with pytest.raises(StoreError, match="it was moved or deleted while it was in use"):
+            store.commit(claim("b", limit=1), START)
+    aside.replace(path)
+    assert not taken(store, claim("c", limit=1))
+    assert store.counters("t") == {"tool_calls": 1.0}
+
+
 # Locks
 
 

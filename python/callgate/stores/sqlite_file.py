@@ -95,6 +95,7 @@ class SqliteFile:
         self.wait = wait
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._place: tuple[int, int] | None = None
         with self._lock, told(self.path, wait):
             self._connection = self._open()
         _files.add(self)
@@ -113,6 +114,11 @@ class SqliteFile:
             if self._connection is None:
                 self._connection = self._open()
             connection = self._connection
+            if self._place is not None and _place(self.path) != self._place:
+                raise StoreError(
+                    f"cannot use the store `{self.path}`: it was moved or deleted while it was in use, and what is"
+                    " written now would be lost; put it back, or start anew"
+                )
             self._patiently(lambda: _begin(connection, kind))
             try:
                 yield connection.execute
@@ -143,6 +149,7 @@ class SqliteFile:
         except BaseException:
             connection.close()
             raise
+        self._place = None if str(self.path) == MEMORY else _place(self.path)
         return connection
 
     def _patiently(self, act: Callable[[], None]) -> None:
@@ -158,6 +165,15 @@ class SqliteFile:
             # apart from one another, or those who wait would all come back at once
             time.sleep(random.uniform(0.5, 1.0) * pause)
             pause = min(2.0 * pause, 0.005)
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another one of its name; None where there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _begin(connection: sqlite3.Connection, kind: str) -> None:
