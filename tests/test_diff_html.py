@@ -52,7 +52,8 @@ def self_contained(html: str) -> Reader:
     assert not {"img", "iframe", "object", "embed", "base", "form", "input"} & set(read.tags)
     names = {name for name, _ in read.attributes}
     assert not [name for name in names if name.startswith("on") or name in ("src", "style", "srcset", "action")]
-    assert [value for name, value in read.attributes if name == "href"] == ["data:,"]
+    links = [value or "" for name, value in read.attributes if name == "href"]
+    assert [link for link in links if not link.startswith("#")] == ["data:,"]
     assert "url(" not in html
     assert "@import" not in html
     assert "http:" not in html

@@ -57,11 +57,11 @@ def run(arguments: argparse.Namespace) -> int:
     _refuse_mixed(arguments)
     began = moment(arguments.now)
     trace = arguments.after if arguments.tool is not None else arguments.what
-    recorded = None if trace is None else _recorded(Path(trace), arguments.session)
+    recorded = None if trace is None else recorded_of(Path(trace), arguments.session)
     call = None if arguments.tool is None else _call(arguments, recorded)
     opened = open_policy(arguments.what if arguments.policy is None else arguments.policy)
     if opened.compiled is None:
-        return _faults(opened)
+        return faults_of(opened)
     asking = Asking(opened.compiled, began=began, tenant=arguments.tenant)
     if call is not None:
         records = [*(recorded.records if recorded is not None else []), call]
@@ -98,7 +98,8 @@ def _refuse_mixed(arguments: argparse.Namespace) -> None:
         raise UsageError("`--session` names a session of a trace: add `--after TRACE`")
 
 
-def _recorded(path: Path, session: str | None) -> Recorded:
+def recorded_of(path: Path, session: str | None) -> Recorded:
+    """The session of a trace; what cannot be read is a wrong command."""
     try:
         refuse_unreadable(path)
         return recorded_session(path, session)
@@ -148,7 +149,8 @@ def _explained(asking: Asking, opened: Opened, recorded: Recorded, at: int | Non
     return None if at is None else explain(asking, Policies(opened), recorded.records, at)
 
 
-def _faults(opened: Opened) -> int:
+def faults_of(opened: Opened) -> int:
+    """Tell on standard error what is wrong with a policy, and give the exit code."""
     files = opened.loaded.files or opened.loaded.pack_files
     findings = Findings(opened.diagnostics, opened.loaded.sources, len(files))
     sys.stderr.write(render_findings(findings, "text", wanted(sys.stderr)))

@@ -27,6 +27,7 @@ VERBS: Final = {
     "test": "run policy tests: recorded and written runs, and what the policy has to make of them",
     "replay": "judge recorded runs under a policy: what it would have noted, refused, stopped",
     "diff": "tell what a change of a policy means, and what it does to recorded runs",
+    "report": "show one recorded session as an HTML page: its course, loops, budgets, exit",
     "explain": "tell why a call is decided as it is, and what would have been allowed",
     "inspect": "find what is wrong with a message list: lost, torn, cut and repeated results",
     "prompt": "print the rules of a policy as text for a system prompt",

@@ -76,17 +76,22 @@ max-height:16rem;overflow:auto}
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(15rem,1fr));gap:.6rem;margin:.4rem 0 0}
 .pair>div{border:1px solid var(--line);border-radius:6px;padding:.45rem .7rem}
 .pair b{display:block;font-size:.8rem;color:var(--soft);font-weight:600}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1rem}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(26rem,1fr));gap:1rem}
 figure{margin:0;background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.7rem .9rem .5rem}
 figcaption{font-weight:600;font-size:.95rem;margin-bottom:.3rem}
 figcaption span{display:block;font-weight:400;color:var(--soft);font-size:.84rem;line-height:1.35}
 figure svg{display:block;width:100%;height:auto}
-svg text{fill:var(--soft);font-size:11px;font-family:inherit}
+svg text{fill:var(--soft);font-size:14px;font-family:inherit}
 .axis{stroke:var(--line);stroke-width:1}
 .curve{fill:none;stroke:var(--accent);stroke-width:1.8;stroke-linejoin:round}
 .second{stroke:var(--open)}.third{stroke:var(--stricter)}.fourth{stroke:var(--fine)}
 .fill{fill:var(--accent)}.mark{stroke:var(--looser);stroke-width:1.4;stroke-dasharray:3 3}
 .limit{stroke:var(--looser);stroke-width:1}
+.strip{display:block;width:100%;min-width:36rem;height:auto}
+.cell.ran{fill:var(--fine)}.cell.soft{fill:var(--stricter)}.cell.held{fill:var(--looser)}.cell.again{fill:var(--open)}
+.cell.loop{fill:var(--stricter)}.strip a:hover rect{opacity:.7}
+.run summary{font-weight:400;font-size:.88rem;color:var(--soft)}.run details{margin:.05rem 0}
+.run>li:target{background:var(--code)}.run p{margin:.1rem 0 .25rem}
 .key{display:flex;flex-wrap:wrap;gap:.1rem .9rem;margin:.35rem 0 .1rem;padding:0;list-style:none;font-size:.84rem;
 color:var(--soft)}
 .key svg{display:inline-block;width:1.4rem;height:.6rem;margin-right:.3rem;vertical-align:middle}

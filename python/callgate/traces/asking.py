@@ -44,12 +44,20 @@ class Asking:
         Raises:
             TraceError: a record cannot follow those before it.
         """
+        return self.judged(records)[0]
+
+    def judged(self, records: Sequence[Record]) -> tuple[list[Row], list[dict[str, Any]]]:
+        """The same, and how each task ended: `task`, `status`, `exit`, `missing`.
+
+        Raises:
+            TraceError: a record cannot follow those before it.
+        """
         replay = _core.Replay(self.policy, most_open=_NOT_OPEN, began=self._began, tenant=self._tenant)
         lines = (json.dumps({**record, "seq": at}) for at, record in enumerate(records, 1))
         for _, why in replay.feed("\n".join(lines).encode()):
             raise TraceError(why)
         replay.finish()
-        return replay.take_rows(explained=True)
+        return replay.take_rows(explained=True), replay.take_endings()
 
 
 def is_allowed(row: Row | None) -> bool:
