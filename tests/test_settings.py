@@ -79,6 +79,7 @@ def test_unknown_keys_are_told_with_the_nearest_known_one() -> None:
         ("tools: {share: 1.5}", "CG205", "a share lies above 0 and is at most 1"),
         ("lints: [CG801]", "CG203", "a map from codes to levels is wanted"),
         ("lints: {tools: 'off'}", "CG204", "`tools` is no code"),
+        ("lints: {CG899: 'off'}", "CG204", "there is no code `CG899`"),
         ("lints: {CG801: of}", "CG204", "`of` is none of the words that `CG801` takes"),
         ("prompt: {language: de}", "CG204", "`de` is none of the words that `language` takes"),
         ("tools: {few: 40}", "CG416", "`few` 40, `many` 30, `too_many` 50 do not rise"),

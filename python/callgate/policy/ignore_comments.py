@@ -14,7 +14,7 @@ from yaml.events import CollectionStartEvent, NodeEvent, ScalarEvent
 from .diagnostics import Diagnostic, Span, did_you_mean
 from .events import SyntaxFault, events
 from .ignores import Ignore, Ignores
-from .pages import pages_root
+from .pages import diagnostic_codes
 from .source import Source
 
 _FORM: Final = re.compile(r"#+[ \t]*callgate:[ \t]*(?P<word>[^\s\[]*)[ \t]*(?:\[(?P<codes>[^\]]*)\])?(?P<why>.*)")
@@ -70,15 +70,11 @@ def _read(source: Source, start: int, text: str, about: int, found: Ignores) -> 
     for each in _CODE.finditer(codes):
         begin = start + form.start("codes") + each.start()
         at = source.span(begin, begin + len(each.group()))
-        if each.group() in _known_codes():
+        if each.group() in diagnostic_codes():
             found.asked.append(Ignore(source.file, about, each.group(), at, why))
         else:
-            hint = did_you_mean(each.group().upper(), sorted(_known_codes())) or "`callgate code` lists all codes"
+            hint = did_you_mean(each.group().upper(), diagnostic_codes()) or "`callgate code` lists all codes"
             fault("CG122", f"there is no code `{each.group()}`", hint, at)
-
-
-def _known_codes() -> set[str]:
-    return {path.stem for path in (pages_root() / "diagnostics").glob("CG*.md")}
 
 
 def _comments(source: Source, around: dict[int, int]) -> Iterator[tuple[int, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Page", "pages", "pages_root"]
+__all__ = ["Page", "diagnostic_codes", "pages", "pages_root"]
 
 
 class Page(NamedTuple):
@@ -43,6 +43,15 @@ def pages() -> list[Page]:
         for path in sorted((pages_root() / folder).glob("*.md"))
         if path.stem != "README"
     ]
+
+
+def diagnostic_codes() -> list[str]:
+    """Every code of a diagnostic, without reading its page.
+
+    >>> "CG301" in diagnostic_codes()
+    True
+    """
+    return sorted(path.stem for path in (pages_root() / "diagnostics").glob("CG*.md"))
 
 
 def _page(path: Path) -> Page:

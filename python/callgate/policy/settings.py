@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from .diagnostics import Diagnostic, did_you_mean
 from .faults import Found, located
+from .pages import diagnostic_codes
 from .positions import Positions
 
 CONFIGURATION: Final = "callgate.yaml"
@@ -167,6 +168,9 @@ class _Reader:
             if not re.fullmatch(r"CG\d{3}", code):
                 hint = "codes look like `CG801`"
                 self.found.append(Found("CG204", "error", f"`{code}` is no code", (*steps, code), "key", hint))
+            elif code not in diagnostic_codes():
+                hint = did_you_mean(code, diagnostic_codes()) or "`callgate code` lists all codes"
+                self.found.append(Found("CG204", "error", f"there is no code `{code}`", (*steps, code), "key", hint))
             elif self.word(level, (*steps, code), LEVELS) is not None:
                 taken[code] = level
         return taken
