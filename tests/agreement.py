@@ -236,12 +236,14 @@ def tools(draw: Draw) -> dict[str, Any]:
         "identity": some(draw, 50, "target", [["path"]]),
         "result": some(draw, 50, "state", ["result.state"]),
         **some(draw, 30, "touches", [["files"]]),
+        **some(draw, 30, "idempotency", [{"key": "args.path"}, {"key": "args.text"}, {"key": "args.order"}]),
     }
     send = {
         "effect": "external",
         **some(draw, 30, "idempotent", [True, False]),
         **some(draw, 30, "touches", [["orders"]]),
         "identity": some(draw, 40, "target", [["path"]]),
+        **some(draw, 30, "idempotency", [{"key": "args.path"}, {"key": "args.to"}, {"key": "args.order"}]),
     }
     # now and then what is known of a tool stands at another that it extends
     gets = {"like_get": get, "get": {"extends": "like_get"}} if draw.chance(15) else {"get": get}

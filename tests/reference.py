@@ -8,7 +8,8 @@ from typing import Any
 
 from specification.budgets import Budgets, limit
 from specification.calls import Call, Tool, tool_of_call, with_base
-from specification.detectors import BLIND, DETECTORS, Streak, ambiguous_effect, polls
+from specification.detectors import BLIND, DETECTORS, Streak, polls
+from specification.effects import Ledger, has_effects
 from specification.feeding import gain, is_retry, what_it_feeds
 from specification.history import (
     Approved,
@@ -55,6 +56,7 @@ class Task:
         self.needs = Needs(policy)
         self.asked_for = 0
         self.history = History()
+        self.ledger = Ledger()
         self.now = self.began = now
         self.session_began = {agent: now}
         self.rounds: dict[str, Round] = {}
@@ -86,6 +88,11 @@ class Task:
         step_noted = self.take_step(round_, batch)
         saved = (History(self.history), set(self.budgets.noted), self.stopped)
         before = (list(round_.calls), list(round_.refused))
+        for place, call in enumerate(batch):
+            if call not in bad and not self.coalesces(
+                call, round_, [each for each in batch[:place] if each not in bad]
+            ):
+                self.claim(call, again=False)
         verdicts = [self.judge(call, round_, call in bad) for call in batch]
         if self.budgets.all_or_nothing:
             sound = [verdict.reasons for verdict in verdicts if "bad_call_id" not in verdict.reasons]
@@ -95,6 +102,7 @@ class Task:
         if verdicts:
             verdicts[0].notes += self.heard([(batch[0].id, reason) for reason in noted])
             verdicts[took_step].notes += self.heard([(batch[took_step].id, reason) for reason in step_noted])
+        self.give_back(batch)
         for call, verdict in zip(batch, verdicts, strict=True):
             self.round_of[call] = round_
             if verdict.action == "ask":
@@ -118,6 +126,8 @@ class Task:
         call = self.end(call_id)
         outcome = Outcome(call, self.now, result, error, is_error, result_digest)
         self.history.append(Ended(call, outcome))
+        became = "unknown" if outcome.klass == "ambiguous" else "free" if outcome.failed else "completed"
+        self.ledger.end(call, became, self.now, result)
         if outcome.klass == "denied":
             self.history.append(Denied(call.loose))
         self.exits = []
@@ -135,6 +145,7 @@ class Task:
         self.tick(now)
         call = self.end(call_id)
         self.history.append(Ended(call, None))
+        self.ledger.end(call, "free", self.now)
         self.ended(call)
 
     def approve(self, call_id: str, now: float | None = None) -> Verdict:
@@ -148,7 +159,11 @@ class Task:
             round_ = self.rounds[call.agent] = Round(call.agent, False, self.now, has_step=True)
         self.round_of[call] = round_
         noted = self.budgets.shares_of_amounts(self.now, self.began_at(round_))
+        call.answer = None
+        if not any(other.exact == call.exact for other in self.ran(round_)):
+            self.claim(call, again="ambiguous_effect" in call.told)
         verdict = self.judge(call, round_, False)
+        self.give_back([call])
         if verdict.action == "ask":
             self.asked[call.id] = call
         verdict.notes += self.heard([(call.id, reason) for reason in noted])
@@ -244,6 +259,43 @@ class Task:
         note = self.budgets.crossed("budget_steps", "", self.budgets.steps, self.budgets.one["steps"])
         return [note] if note else []
 
+    def ran(self, round_: Round) -> list[Call]:
+        """Give the calls of a round that were dispatched and not given up."""
+        ran = [entry.call for entry in self.history if isinstance(entry, Dispatched)]
+        left = [entry.call for entry in self.history if isinstance(entry, Ended) and entry.outcome is None]
+        return [call for call in round_.calls if call in ran and call not in left]
+
+    def coalesces(self, call: Call, round_: Round, before: list[Call]) -> bool:
+        """Tell whether an earlier call of the round answers for this one, so that it has nothing to claim."""
+        left = [entry.call for entry in self.history if isinstance(entry, Ended) and entry.outcome is None]
+        earlier = [other for other in round_.calls if not other.double and other not in left]
+        equal = any(other.exact == call.exact for other in [*earlier, *before])
+        return equal and self.mode == "enforce" and not self.after_stop(call)
+
+    def claim(self, call: Call, again: bool) -> None:
+        """Ask the ledger, and begin the call's effect there if it is new."""
+        rungs = self.rungs("repeated_effect", call.tool) or {}
+        if has_effects(call):
+            self.ledger.claim(call, again, reached(1, rungs.get("refuse_after")), self.mode == "enforce")
+
+    def give_back(self, calls: list[Call]) -> None:
+        """Free the effects of calls that do not run."""
+        ran = [entry.call for entry in self.history if isinstance(entry, Dispatched)]
+        for call in calls:
+            if call not in ran:
+                self.ledger.end(call, "free", self.now)
+
+    def effects(self, call: Call) -> list[tuple[str, Streak]]:
+        """Give what the ledger has against a call."""
+        the_call = ("task", "calls", frozenset([call.loose]))
+        if call.answer == "in_flight":
+            return [("effect_in_flight", Streak(1, None, None))]
+        if call.answer == "conflict":
+            return [("idempotency_conflict", Streak(1, None, the_call))]
+        # where nothing is enforced a call without the key that it should have runs under one of its own
+        done = call.answer == "completed" and (call.keyless or self.ledger.earlier(call) is not None)
+        return [("duplicate_effect", Streak(1, None, the_call))] if done else []
+
     def judge(self, call: Call, round_: Round, bad_id: bool) -> Verdict:
         """Judge one call after all before it, and dispatch it if it is allowed."""
         history = self.history
@@ -279,9 +331,12 @@ class Task:
             actions["budget_steps"] = "refuse"
         if self.over_time(round_):
             actions["budget_time"] = "refuse"
-        if ambiguous_effect(history, call):
+        if call.answer == "unknown":
             actions["ambiguous_effect"] = "ask"
+        if call.keyless and takes(call):
+            actions["policy_error"] = "refuse"
         findings, retry_after = self.findings(call)
+        findings += self.effects(call)
         for reason, streak in findings:
             counted = tally(history, streak.names)[0] if streak.names else 0
             rung = (
@@ -303,6 +358,11 @@ class Task:
         source = None if retry_after is not None else self.reusable(call, actions, findings)
         if source is not None:
             actions = dict.fromkeys(actions, "reuse")
+        earlier = self.ledger.earlier(call)
+        age = self.now - source.at if source else None
+        if earlier is not None and actions["duplicate_effect"] == "refuse":
+            actions["duplicate_effect"] = "reuse"
+            age = None if earlier.result is ABSENT else self.now - earlier.at
         return self.settle(
             call,
             round_,
@@ -311,7 +371,7 @@ class Task:
             after_stop,
             ruled,
             reuse_of=source.call.id if source else None,
-            age=self.now - source.at if source else None,
+            age=age,
             retry_after=retry_after,
         )
 
@@ -426,6 +486,10 @@ class Task:
         verdict = Verdict(call.id, strongest, reasons, reuse_of=reuse_of, age=age)
         decisive = next((reason for reason in reasons if actions.get(reason, "allow") == strongest), None)
         verdict.code = None if decisive is None else code(decisive)
+        if decisive == "duplicate_effect" and self.ledger.earlier(call) is not None:
+            verdict.code = "ALREADY_CREATED"
+        if verdict.action != "reuse":
+            verdict.age = None
         verdict.retry_after = retry_after if decisive == "stale_wait" else None
         if findings and not after_stop and strongest in ("reuse", "refuse", "stop"):
             incidents = {streak.names for _, streak in findings if streak.names}

@@ -13,8 +13,8 @@ from documents import blocks
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reasons"
-# Shown in Python on their pages: the one is no verdict, since the agent is not started; the other needs bindings.
-WITHOUT_A_RUN = {"budget_depth", "unbound"}
+# Shown in Python on their pages: one is no verdict, since the agent is not started; one needs bindings, one a store.
+WITHOUT_A_RUN = {"budget_depth", "store_failure", "unbound"}
 
 
 def reasons() -> dict[str, str]:

@@ -14,6 +14,7 @@ from callgate._core import (
     Stop,
     UnknownCallError,
     Verdict,
+    Verification,
     canonical_json,
     fingerprint,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "Task",
     "UnknownCallError",
     "Verdict",
+    "Verification",
     "canonical_json",
     "fingerprint",
     "prompt_text",

@@ -106,6 +106,11 @@ class Call:
     told: set[str] = field(default_factory=set)
     let_through: set[Any] = field(default_factory=set)
     number: int = 0
+    key: str = ""
+    once: bool = False
+    keyless: bool = False
+    again: bool = False
+    answer: str | None = None
 
     def __post_init__(self) -> None:
         self.normal = normal_arguments(self.tool, self.arguments)

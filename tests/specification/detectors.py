@@ -15,7 +15,6 @@ from specification.history import (
     Approved,
     Denied,
     Dispatched,
-    Ended,
     Entry,
     History,
     Refused,
@@ -440,26 +439,10 @@ def denied(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> 
 
 
 def duplicate_effect(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
-    if call.tool.effect != "external" or call.tool.idempotent:
+    if call.tool.effect != "external" or call.tool.idempotent or "idempotency" in call.tool.keys:
         return []
     done = [outcome for outcome in history.outcomes() if outcome.call.exact == call.exact and not outcome.failed]
     return [Streak(len(done), done[-1].at if done else None, ("task", "calls", frozenset([call.loose])))]
-
-
-def ambiguous_effect(history: History, call: Call) -> bool:
-    """Tell whether an effect of the call's tool and target may or may not have happened."""
-    if call.tool.effect not in ("write", "external"):
-        return False
-    open_ = False
-    for entry in history:
-        if isinstance(entry, Ended) and entry.outcome and entry.call.tool.name == call.tool.name:
-            if call.target is not None and entry.call.target != call.target:
-                continue
-            if entry.outcome.klass == "ambiguous" and entry.call.tool.effect in ("write", "external"):
-                open_ = True
-            elif entry.call.approved and not entry.outcome.failed:
-                open_ = False
-    return open_
 
 
 def all_effects(turn: Turn) -> bool:

@@ -12,6 +12,8 @@ ORDER = [
     *(f"budget_{name}" for name in BUDGETS),
     *(
         "duplicate_effect",
+        "effect_in_flight",
+        "idempotency_conflict",
         "ambiguous_effect",
         "hop_limit",
         "no_return",

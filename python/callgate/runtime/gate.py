@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
-from callgate._core import CompiledPolicy, SnapshotError, TaskState
+from callgate._core import CompiledPolicy, SharedState, SnapshotError, TaskState
 
 from . import argument_types
 from .clock import Clock, SystemClock
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .call import Approve
     from .pauses import Pauses
     from .servers import Servers
+    from .store_claims import ClaimStore, StoreClaims
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -45,6 +46,7 @@ class Gate:
         clock: Clock | None = None,
         escalations: Escalations | None = None,
         pauses: Pauses | None = None,
+        store: ClaimStore | None = None,
     ) -> None:
         if not isinstance(policy, CompiledPolicy):
             raise TypeError(f"`Gate` takes a compiled policy: `Gate.load({policy!r})` loads one from a path or a pack")
@@ -54,6 +56,9 @@ class Gate:
         self.escalations = escalations
         self._servers: Servers | None = None
         self._pauses = pauses
+        self.store = store
+        # without a store the gate's tasks share ledger and breakers here
+        self._shared = SharedState() if store is None else None
         self._resumed: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -66,6 +71,7 @@ class Gate:
         clock: Clock | None = None,
         escalations: str | os.PathLike[str] | None = None,
         pauses: Pauses | None = None,
+        store: ClaimStore | str | os.PathLike[str] | None = None,
     ) -> Gate:
         """Load, check and compile a policy.
 
@@ -76,6 +82,9 @@ class Gate:
             clock: where the time comes from; the machine's clocks by default.
             escalations: the file in which tasks that have to go to a person are queued; made where it is not there.
             pauses: where the executor takes chance from, and who waits for it; replaceable for tests.
+            store: where budgets, effects, breakers and denials are kept, for every process that uses the same: a
+                `callgate.stores.Store`, or the path of its file. Without one the tasks of the gate share effects and
+                breakers in memory; budgets and denials are each task's own.
 
         Returns:
             The gate.
@@ -83,7 +92,7 @@ class Gate:
         Raises:
             PolicyError: something is wrong with the documents; all of it is in `diagnostics`.
             TypeError: `source` or `escalations` is neither a text nor a path, or `policy` is no text.
-            StoreError: the file for escalations cannot be used.
+            StoreError: the file for escalations or the store cannot be used.
 
         Example:
             >>> Gate.load("default").policy.name
@@ -95,7 +104,8 @@ class Gate:
         if compiled is None:
             raise PolicyError(diagnostics)
         queue = None if escalations is None else _queue(argument_types.path(escalations, "escalations"))
-        return cls(compiled, warnings=tuple(diagnostics), clock=clock, escalations=queue, pauses=pauses)
+        kept = None if store is None else _store(store)
+        return cls(compiled, warnings=tuple(diagnostics), clock=clock, escalations=queue, pauses=pauses, store=kept)
 
     @property
     def servers(self) -> Servers:
@@ -214,8 +224,11 @@ class Gate:
             tenant=argument_types.optional_text(tenant, "tenant"),
             labels=argument_types.text_mapping(labels, "labels"),
             began=self.clock.wall(),
+            shared=self._shared,
+            store=self.store is not None,
         )
-        return Task(self, state, argument_types.text(agent, "agent"), self.clock.monotonic())
+        agent = argument_types.text(agent, "agent")
+        return Task(self, state, agent, self.clock.monotonic(), self._claims(state))
 
     def resume(self, snapshot: str, *, agent: str = "root", any_policy: bool = False) -> Task:
         """Go on from `Task.snapshot`, in this or another process. The time in between counts.
@@ -227,7 +240,8 @@ class Gate:
 
         Raises:
             SnapshotError: it is no snapshot, of another format or policy, or this gate has resumed it, or a later
-                one of the task, before.
+                one of the task, before; with a store, or any process that uses the same.
+            StoreError: the store cannot be used.
         """
         try:
             body: Any = json.loads(snapshot)
@@ -237,7 +251,9 @@ class Gate:
                 raise ValueError("its state or times are none")
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise SnapshotError(f"this is no snapshot of a task: {error}") from None
-        state = TaskState.resume(self.policy, text, any_policy=any_policy)
+        state = TaskState.resume(
+            self.policy, text, any_policy=any_policy, shared=self._shared, store=self.store is not None
+        )
         with self._lock:
             # an older generation than one that was resumed would be a second line of the same task
             if state.generation <= self._resumed.get(state.lineage, -1):
@@ -246,9 +262,25 @@ class Gate:
             self._resumed.move_to_end(state.lineage)
             if len(self._resumed) > MOST_RESUMED:
                 self._resumed.popitem(last=False)
+        claims = self._claims(state)
+        if self.store is None or claims is None:
+            state.revive()
+        else:
+            from .store_claims import resume_once
+
+            resume_once(self.store, state)
+            claims.revive()
         # a wall clock that jumped back must not give time back
         away = max(0.0, self.clock.wall() - wall)
-        return Task(self, state, argument_types.text(agent, "agent"), self.clock.monotonic() - elapsed - away)
+        agent = argument_types.text(agent, "agent")
+        return Task(self, state, agent, self.clock.monotonic() - elapsed - away, claims)
+
+    def _claims(self, state: TaskState) -> StoreClaims | None:
+        if self.store is None:
+            return None
+        from .store_claims import StoreClaims
+
+        return StoreClaims(state, self.store)
 
     def __repr__(self) -> str:
         return f"Gate({self.policy.name!r}, digest={self.policy.digest[:12]!r})"
@@ -258,6 +290,14 @@ def _queue(path: str | os.PathLike[str]) -> Escalations:
     from callgate.stores.escalations import Escalations
 
     return Escalations(path)
+
+
+def _store(store: ClaimStore | str | os.PathLike[str]) -> ClaimStore:
+    if not isinstance(store, str | os.PathLike):
+        return store
+    from callgate.stores import open_store
+
+    return open_store(store)
 
 
 def _compile(source: str | os.PathLike[str], policy: str | None) -> tuple[CompiledPolicy | None, list[Diagnostic]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, Literal
 
 from callgate._core import TaskState
 
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from .answers import Answers
     from .call import Call, CallResult
     from .gate import Gate
+    from .store_claims import StoreClaims
+
+
+Grants = Literal["once", "call", "target"]
+Scope = Literal["call", "target", "tool"]
 
 
 class Round:
@@ -42,9 +47,12 @@ class Task:
     start, and one that lies before an earlier one counts as that.
     """
 
-    def __init__(self, gate: Gate, state: TaskState, agent: str, started: float) -> None:
+    def __init__(
+        self, gate: Gate, state: TaskState, agent: str, started: float, claims: StoreClaims | None = None
+    ) -> None:
         self._gate = gate
         self._state = state
+        self._claims = claims
         self._started = started
         self.agent = agent
         self._escalation: dict[str, str] | None = None
@@ -119,15 +127,16 @@ class Task:
             >>> task.observe("c1", result={"hits": ["6204"]}).grade
             'sufficient'
         """
-        verdict = self._state.admit(
-            self.agent,
+        asked = (
             argument_types.text(tool, "tool"),
             arguments,
             argument_types.optional_text(call_id, "call_id"),
             argument_types.mapping(hints, "hints"),
-            self._now(now),
-            again=again,
         )
+        if self._claims is None:
+            verdict = self._state.admit(self.agent, *asked, self._now(now), again=again)
+        else:
+            verdict = self._claims.admit(self.agent, [asked], self._now(now), again)[0]
         if verdict.action == "stop":
             self._hand_over()
         return verdict
@@ -145,7 +154,11 @@ class Task:
         Raises:
             TypeError: this is no list of calls, or a call has no `tool` or no `arguments`; nothing is judged then.
         """
-        verdicts = self._state.admit_all(self.agent, argument_types.calls(calls), self._now(now))
+        asked = argument_types.calls(calls)
+        if self._claims is None:
+            verdicts = self._state.admit_all(self.agent, asked, self._now(now))
+        else:
+            verdicts = self._claims.admit(self.agent, asked, self._now(now), again=False)
         if any(verdict.action == "stop" for verdict in verdicts):
             self._hand_over()
         return verdicts
@@ -197,7 +210,8 @@ class Task:
             from .reported import reported
 
             told = reported(error)
-        assessment = self._state.observe(
+        observe = self._state.observe if self._claims is None else self._claims.observe
+        assessment = observe(
             argument_types.text(call_id, "call_id"),
             self._now(now),
             result=result if known else None,
@@ -275,10 +289,21 @@ class Task:
         Raises:
             UnknownCallError: no call of that id is out.
         """
-        self._state.abandon(argument_types.text(call_id, "call_id"), self._now(now))
+        abandon = self._state.abandon if self._claims is None else self._claims.abandon
+        abandon(argument_types.text(call_id, "call_id"), self._now(now))
 
-    def approve(self, call_id: str, *, now: float | None = None) -> Verdict:
+    def approve(
+        self, call_id: str, *, by: str | None = None, grants: Grants = "once", now: float | None = None
+    ) -> Verdict:
         """Say yes to a call that was asked about. It is judged once more, on the state as it is now.
+
+        Args:
+            call_id: the verdict's `call_id`.
+            by: who said it; the report tells.
+            grants: how far the yes goes: to this call; to every call that is the same (`call`); to every call of the
+                tool with the same target (`target`). Where it lasts, the rules that asked ask no more; a doubt about an
+                effect asks every time.
+            now: seconds since the task's start.
 
         Returns:
             The verdict. It is `ask` again where something asks that the person was not told of, such as an effect of
@@ -286,16 +311,61 @@ class Task:
 
         Raises:
             UnknownCallError: no call of that id was asked about.
+            ValueError: `grants` is none of these words.
         """
-        return self._state.approve(argument_types.text(call_id, "call_id"), self._now(now))
+        who = argument_types.optional_text(by, "by")
+        call_id, now = argument_types.text(call_id, "call_id"), self._now(now)
+        if self._claims is None:
+            return self._state.approve(call_id, now, by=who, grants=grants)
+        return self._claims.approve(call_id, now, who, grants)
 
-    def deny(self, call_id: str, *, now: float | None = None) -> list[Note]:
+    def deny(
+        self,
+        call_id: str,
+        *,
+        by: str | None = None,
+        scope: Scope = "call",
+        why: str | None = None,
+        now: float | None = None,
+    ) -> list[Note]:
         """Say no to a call that was asked about. The same call, issued again, is refused without asking.
+
+        Args:
+            call_id: the verdict's `call_id`.
+            by: who said it; the report tells.
+            scope: how far the no goes: to every call that is the same (`call`); to every call of the tool with the same
+                target (`target`); to every call of the tool (`tool`).
+            why: the reason, for the model that tries again.
+            now: seconds since the task's start.
 
         Raises:
             UnknownCallError: no call of that id was asked about.
+            ValueError: `scope` is none of these words.
         """
-        return self._state.deny(argument_types.text(call_id, "call_id"), self._now(now))
+        who, reason = argument_types.optional_text(by, "by"), argument_types.optional_text(why, "why")
+        call_id, now = argument_types.text(call_id, "call_id"), self._now(now)
+        if self._claims is None:
+            return self._state.deny(call_id, now, by=who, scope=scope, why=reason)
+        return self._claims.deny(call_id, now, who, scope, reason)
+
+    def resolve(self, key: str, *, landed: bool, by: str) -> None:
+        """Say what became of an effect in doubt: a person looked, or something outside the task knows.
+
+        Args:
+            key: the entry's key, as the evidence of `ambiguous_effect` names it.
+            landed: it took place, and stands as completed from now on; else it did not, and may be done.
+            by: who says so.
+
+        Example:
+            >>> from callgate import Gate
+            >>> task = Gate.load("default").task("order-4711")
+            >>> task.resolve("0" * 64, landed=True, by="ada")  # nothing is in doubt under that key: nothing happens
+        """
+        found = (argument_types.text(key, "key"), bool(landed), argument_types.text(by, "by"))
+        if self._claims is None:
+            self._state.find_out(*found)
+        else:
+            self._claims.find_out(*found)
 
     @contextmanager
     def round(self, *, now: float | None = None) -> Iterator[Round]:
@@ -313,11 +383,13 @@ class Task:
             ['unknown_tool']
         """
         step = Round()
-        self._state.begin_round(self.agent, self._now(now))
+        with self._alone():
+            self._state.begin_round(self.agent, self._now(now))
         try:
             yield step
         finally:
-            step.notes, step.substitutes, step.skipped = self._state.end_round(self.agent)
+            with self._alone():
+                step.notes, step.substitutes, step.skipped = self._state.end_round(self.agent)
             self._hand_over()
 
     def child(self, agent: str, *, now: float | None = None) -> Task:
@@ -331,23 +403,29 @@ class Task:
             SpawnError: it would be deeper than the policy allows, or the name is taken; nothing is used then.
         """
         agent = argument_types.text(agent, "agent")
-        refused = self._state.spawn(self.agent, agent, self._now(now))
+        with self._alone():
+            refused = self._state.spawn(self.agent, agent, self._now(now))
         if refused is not None:
             raise SpawnError(*refused)
-        return Task(self._gate, self._state, agent, self._started)
+        return Task(self._gate, self._state, agent, self._started, self._claims)
 
     def user_turn(self, *, by: str, now: float | None = None) -> None:
         """Somebody spoke. Only a turn `by="human"` resets what the policy names."""
-        self._state.user_turn(self.agent, by == "human", self._now(now))
+        with self._alone():
+            self._state.user_turn(self.agent, by == "human", self._now(now))
 
     def compaction(self, *, now: float | None = None) -> None:
         """The conversation was compacted."""
-        self._state.compaction(self.agent, self._now(now))
+        with self._alone():
+            self._state.compaction(self.agent, self._now(now))
 
     def usage(self, *, tokens: float = 0.0, cost: float = 0.0, now: float | None = None) -> None:
         """The model used tokens, or money in the policy's currency. Negative amounts count as none."""
         tokens, cost = argument_types.number(tokens, "tokens"), argument_types.number(cost, "cost")
-        self._state.usage(self.agent, tokens, cost, self._now(now))
+        with self._alone():
+            self._state.usage(self.agent, tokens, cost, self._now(now))
+        if self._claims is not None:
+            self._claims.usage(tokens, cost)
 
     def snapshot(self) -> str:
         """The task's state as text, for `Gate.resume` in another process.
@@ -484,6 +562,10 @@ class Task:
             self.escalate()
         except StoreError as error:  # a verdict must come back all the same
             self._escalation = {"error": str(error)}
+
+    def _alone(self) -> AbstractContextManager[object]:
+        """With a store: what nothing else may come between, while calls wait for their claims."""
+        return nullcontext() if self._claims is None else self._claims.alone
 
     def _now(self, now: float | None) -> float:
         return self._gate.clock.monotonic() - self._started if now is None else argument_types.number(now, "now")

@@ -73,7 +73,7 @@ fn evidence(used: f64, limit: f64) -> Evidence {
 }
 
 #[allow(clippy::cast_possible_truncation)]
-fn number(value: f64) -> Value {
+pub(crate) fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 9e15 {
         Value::Int(value as i64)
     } else {
@@ -179,6 +179,27 @@ impl Pool {
     #[allow(clippy::cast_possible_truncation)]
     pub(crate) fn calls_of(&self, tool: &str) -> i64 {
         self.by_tool.get(tool).map_or(0, |calls| *calls as i64)
+    }
+
+    /// Takes over how a counter stands that is shared with others.
+    pub(crate) fn learn(&mut self, counter: &str, count: f64) {
+        let spent = &mut self.spent;
+        let plain = match counter {
+            "steps" => &mut spent.steps,
+            "tool_calls" => &mut spent.tool_calls,
+            "retries" => &mut spent.retries,
+            "tokens" => &mut spent.tokens,
+            "cost" => &mut spent.cost,
+            _ => {
+                if let Some(tool) = counter.strip_prefix("tool:") {
+                    self.by_tool.insert(tool.to_owned(), count);
+                } else if let Some(group) = counter.strip_prefix("group:") {
+                    self.by_group.insert(group.to_owned(), count);
+                }
+                return;
+            }
+        };
+        *plain = count;
     }
 
     /// Takes the round's step.
@@ -300,6 +321,6 @@ fn add(counts: &mut FxHashMap<String, f64>, name: &str, by: f64) {
     }
 }
 
-fn tool_limit(budgets: &Budgets, tool: &str) -> Option<f64> {
+pub(crate) fn tool_limit(budgets: &Budgets, tool: &str) -> Option<f64> {
     budgets.calls_per_tool.get(tool).or_else(|| budgets.calls_per_tool.get("*")).copied()
 }

@@ -72,9 +72,33 @@ impl Call {
         Symbol(self.loose)
     }
 
+    /// Whether its arguments are none that the tool takes.
+    pub(crate) fn is_invalid(&self) -> bool {
+        self.fault.is_some() || self.faults().is_some_and(|faults| !faults.is_empty())
+    }
+
+    /// What the tool's schema says of the arguments, with a key in place where the schema has one; none without a schema.
+    pub(crate) fn faults(&self) -> Option<Vec<crate::schema::ArgumentFault>> {
+        let schema = self.tool.parameters.as_ref().filter(|_| self.fault.is_none())?;
+        let pass_as = self.tool.idempotency.as_ref().and_then(|it| it.pass_as.as_ref());
+        // any key will do: a declared one is as long as this
+        let key = pass_as.filter(|it| it.in_schema).map(|_| "0".repeat(64));
+        let whole = key.and_then(|key| crate::claims::with_key(self, &key));
+        Some(schema.faults(whole.as_ref().unwrap_or(&self.arguments)))
+    }
+
     /// Whether its outcome is judged as a read's.
     pub(crate) fn is_read(&self) -> bool {
         self.tool.effect == crate::policy::Effect::Read
+    }
+
+    /// What a person's word about it is about: its target, where it has one; else the call. Of one tool.
+    pub(crate) fn place(&self) -> u64 {
+        match self.target {
+            // both are keyed hashes already; an odd multiplier keeps the pair apart
+            Some(target) => self.tool_symbol.rotate_left(17) ^ target.wrapping_mul(0x9E37_79B9_7F4A_7C15),
+            None => self.loose,
+        }
     }
 
     /// This agent's call, told apart from the same call of another agent.

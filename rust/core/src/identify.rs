@@ -2,7 +2,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use callgate_value::{canonical_json, Map, Symbol, SymbolKey, Text, Value};
+use callgate_value::{canonical_json, digest, fingerprint, Map, Symbol, SymbolKey, Text, Value};
 
 use crate::call::{Asked, Call, Request};
 use crate::expression::{Expression, Scope};
@@ -42,14 +42,16 @@ pub(crate) fn identify(
     (agent, number): (u64, u64),
 ) -> Call {
     let scope = CallScope { policy, arguments: &request.arguments, hints: request.hints.as_deref() };
-    let (tool, form_error) = form(policy, request, &scope);
+    let (tool, form_error) = form(policy, &request.tool, &scope);
+    let arguments = without_key(&tool, &request.arguments);
+    let scope = CallScope { arguments: &arguments, ..scope };
     let tool_symbol = key.bytes(tool.name.as_bytes()).0;
     // lifted arguments always have a canonical form; an opaque part can only stem from a defect upstream, and then the
     // call is judged by its tool alone, which is the stricter reading
-    let exact = key.call(&tool.name, &request.arguments).unwrap_or(key.bytes(tool.name.as_bytes()));
+    let exact = key.call(&tool.name, &arguments).unwrap_or(key.bytes(tool.name.as_bytes()));
     let identity = &tool.identity;
-    let normalised = (!identity.is_exact()).then(|| normalise(identity, &request.arguments));
-    let loose_arguments: &Value = normalised.as_ref().unwrap_or(&request.arguments);
+    let normalised = (!identity.is_exact()).then(|| normalise(identity, &arguments));
+    let loose_arguments: &Value = normalised.as_ref().unwrap_or(&arguments);
     let group = identity.group.as_ref().and_then(|group| group.optional(&scope));
     let loose = match group {
         Some(group) => key.join(&[key.bytes(b"group"), key.bytes(tool.name.as_bytes()), symbol(key, &group)]).0,
@@ -77,7 +79,7 @@ pub(crate) fn identify(
     };
     let asked = tool.coverage.as_ref().and_then(|coverage| asked(coverage, key, &scope, tool_symbol));
     Call {
-        arguments: Arc::clone(&request.arguments),
+        arguments,
         hints: request.hints.clone(),
         tool,
         number,
@@ -99,10 +101,10 @@ fn symbol(key: &SymbolKey, value: &Value) -> Symbol {
 }
 
 /// The form of the tool that the call is, and what went wrong while looking.
-fn form(policy: &Policy, request: &Request, scope: &CallScope<'_>) -> (Arc<Tool>, Option<String>) {
-    let Some(entry) = policy.tool(&request.tool) else {
-        let detectors = policy.undeclared_special.get(&*request.tool).unwrap_or(&policy.undeclared);
-        return (Arc::new(Tool::undeclared(&request.tool, Arc::clone(detectors))), None);
+fn form(policy: &Policy, name: &str, scope: &CallScope<'_>) -> (Arc<Tool>, Option<String>) {
+    let Some(entry) = policy.tool(name) else {
+        let detectors = policy.undeclared_special.get(name).unwrap_or(&policy.undeclared);
+        return (Arc::new(Tool::undeclared(name, Arc::clone(detectors))), None);
     };
     for (when, tool) in &entry.forms {
         match when.as_ref().map_or(Ok(true), |when| when.test(scope)) {
@@ -115,6 +117,50 @@ fn form(policy: &Policy, request: &Request, scope: &CallScope<'_>) -> (Arc<Tool>
         }
     }
     (Arc::clone(&entry.base), None)
+}
+
+/// The arguments without the one that takes the tool's key: what a model writes there is neither passed on nor judged.
+fn without_key(tool: &Tool, arguments: &Arc<Value>) -> Arc<Value> {
+    let pass_as = tool.idempotency.as_ref().and_then(|it| it.pass_as.as_ref());
+    let (Some(pass_as), Value::Map(map)) = (pass_as, &**arguments) else { return Arc::clone(arguments) };
+    if map.get(&pass_as.name).is_none() {
+        return Arc::clone(arguments);
+    }
+    let others = map.iter().filter(|(name, _)| name.as_str() != Some(&*pass_as.name));
+    let others = others.map(|(name, value)| (name.clone(), value.clone()));
+    Map::new(others.collect()).map_or_else(|_| Arc::clone(arguments), |map| Arc::new(Value::Map(map)))
+}
+
+/// The form of a tool that a call with these arguments is.
+pub(crate) fn tool_of(policy: &Policy, tool: &Arc<Tool>, arguments: &Value) -> Arc<Tool> {
+    if policy.tool(&tool.name).is_none() {
+        return Arc::clone(tool);
+    }
+    form(policy, &tool.name, &CallScope { policy, arguments, hints: None }).0
+}
+
+/// SHA-256 of the loose identity, in hex: the same in every process, which its symbol is not.
+pub(crate) fn loose_digest(policy: &Policy, call: &Call) -> String {
+    let identity = &call.tool.identity;
+    let scope = CallScope { policy, arguments: &call.arguments, hints: call.hints.as_deref() };
+    let group = identity.group.as_ref().and_then(|group| group.optional(&scope));
+    let whole = match group {
+        Some(group) => {
+            digest(&Value::List(vec![Value::from("group"), Value::from(&*call.tool.name), group.into_owned()]))
+        }
+        None if identity.is_exact() => fingerprint(&call.tool.name, &call.arguments),
+        None => fingerprint(&call.tool.name, &normalise(identity, &call.arguments)),
+    };
+    whole.map_or_else(|_| String::new(), |digest| digest.to_hex())
+}
+
+/// The same of what it acts upon, where that is declared.
+pub(crate) fn target_digest(call: &Call) -> Option<String> {
+    let identity = &call.tool.identity;
+    call.target?;
+    let normalised = normalise(identity, &call.arguments);
+    let parts = identity.target.iter().map(|name| normalised.get(name).map_or(Value::Null, Clone::clone));
+    digest(&Value::List(parts.collect())).ok().map(|digest| digest.to_hex())
 }
 
 fn asked(coverage: &Coverage, key: &SymbolKey, scope: &CallScope<'_>, tool: u64) -> Option<Asked> {

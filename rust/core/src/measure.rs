@@ -7,6 +7,7 @@ use callgate_value::{Map, Symbol, SymbolKey, Value};
 use rustc_hash::FxHashMap;
 
 use crate::call::Call;
+use crate::claims::Held;
 use crate::detect::cycle::CycleStream;
 use crate::detect::window::Window;
 use crate::detect::Observation;
@@ -73,7 +74,7 @@ impl Task {
     /// What decide and observe do with the detectors, and nothing else of either.
     fn pass_detectors(&mut self, policy: &Policy, call: &Arc<Call>, seen: Observation) -> usize {
         let (mut findings, mut closed) = (Vec::new(), Closed::default());
-        self.gather(policy, call, &mut findings);
+        self.gather(policy, call, &Held::default(), &mut findings);
         self.dispatch(policy, call, seen.at);
         self.came_back(call);
         self.feed(policy, seen, &mut FxHashSet::default(), &mut closed);

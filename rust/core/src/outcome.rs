@@ -228,6 +228,10 @@ fn failure(
     let mut kind: Arc<str> =
         reported.kind.clone().unwrap_or_else(|| if status.is_some() { "http".into() } else { "tool_error".into() });
     let mut class = default_class(&kind, status, tool.effect);
+    // under its key it does no harm a second time
+    if class == ErrorClass::Ambiguous && tool.may_be_resent() {
+        class = ErrorClass::Transient;
+    }
     let error = error_value(&kind, status, class, reported.message.as_deref(), result);
     let scope = ResultScope { call: scope, result, error: &error };
     let by_table = class;

@@ -65,8 +65,16 @@ reasons! {
     BudgetTime = "budget_time", "BUDGET_TIME";
     /// No further agents below this one.
     BudgetDepth = "budget_depth", "BUDGET_DEPTH";
+    /// The shared state of budgets and effects cannot be reached.
+    StoreFailure = "store_failure", "STORE_FAILURE";
+    /// A tool that is left alone after failures.
+    BreakerOpen = "breaker_open", "BREAKER_OPEN";
     /// A side effect that has happened already.
     DuplicateEffect = "duplicate_effect", "DUPLICATE_TOOL_CALL_BLOCKED";
+    /// A side effect that another call is bringing about.
+    EffectInFlight = "effect_in_flight", "EFFECT_IN_FLIGHT";
+    /// A key that stands for a call with other arguments.
+    IdempotencyConflict = "idempotency_conflict", "IDEMPOTENCY_CONFLICT";
     /// A side effect of which nobody knows whether it happened.
     AmbiguousEffect = "ambiguous_effect", "AMBIGUOUS_EFFECT";
     /// The same call earlier in the same round.

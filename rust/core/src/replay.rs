@@ -625,6 +625,7 @@ impl Row {
             ("evidence", map(evidence)),
             ("bindings", Value::List(bindings.collect())),
             ("lifted", Value::List(lifted.collect())),
+            ("key", optional(self.verdict.idempotency_key.as_deref())),
             ("notes", Value::List(notes.collect())),
             ("grade", optional(assessed.map(|it| it.grade.name()))),
             ("class", optional(class.map(ErrorClass::name))),
@@ -669,6 +670,14 @@ impl Row {
 fn proposals(assessment: &Assessment) -> Vec<Value> {
     if let Next::Retry(seconds) = assessment.next {
         return vec![map(vec![("kind", Value::from("retry")), ("after", Value::Float(seconds))])];
+    }
+    if let Next::Verify(verify) = &assessment.next {
+        return vec![map(vec![
+            ("kind", Value::from("verify")),
+            ("tool", Value::from(&*verify.tool)),
+            ("arguments", (*verify.arguments).clone()),
+            ("after", Value::Float(verify.after)),
+        ])];
     }
     let substitute = |offer: &crate::Offer| {
         map(vec![

@@ -62,7 +62,16 @@ fn happened(reason: Reason, tool: &str, evidence: &Evidence) -> String {
             format!("the time is used up ({} s of {} s)", shown(evidence, "used"), shown(evidence, "limit"))
         }
         Reason::BudgetDepth => "no further agents may be started below this one".to_owned(),
+        Reason::StoreFailure => "what this task has done and may still use cannot be looked up now".to_owned(),
+        Reason::BreakerOpen if fact(evidence, "probing").is_some() => {
+            format!("{} has failed, and others are finding out whether it is back", broken(evidence))
+        }
+        Reason::BreakerOpen => format!("{} has failed again and again and is left alone now", broken(evidence)),
         Reason::DuplicateEffect => format!("`{tool}` was already done with these arguments"),
+        Reason::EffectInFlight => format!("the same `{tool}` is on its way already"),
+        Reason::IdempotencyConflict => {
+            format!("an earlier `{tool}` has the same key and other arguments, so this is no repeat of it")
+        }
         Reason::AmbiguousEffect => format!("an earlier `{tool}` ended without telling whether it took effect"),
         Reason::DuplicateInBatch => "the same call stands earlier in this turn; its answer serves both".to_owned(),
         Reason::HopLimit if fact(evidence, "closed").is_some() => {
@@ -111,6 +120,16 @@ fn happened(reason: Reason, tool: &str, evidence: &Evidence) -> String {
     }
 }
 
+/// Who is left alone.
+fn broken(evidence: &Evidence) -> String {
+    let name = shown(evidence, "breaker");
+    match name.split_once(':') {
+        Some(("server", server)) => format!("the server `{server}`"),
+        Some((_, tool)) => format!("`{tool}`"),
+        None => name,
+    }
+}
+
 /// What to do instead.
 fn advice(reason: Reason) -> &'static str {
     match reason {
@@ -126,7 +145,11 @@ fn advice(reason: Reason) -> &'static str {
         Reason::UnknownTool => "Use one of the tools that you were given.",
         Reason::InvalidArguments => "Read the tool's parameters and change the arguments.",
         Reason::Denied => "Do not ask for it again; take another way, or ask the person what they want.",
+        Reason::StoreFailure => "Nothing is wrong with the call. Say that it could not be made, and go on without it.",
+        Reason::BreakerOpen => "Do something else meanwhile, or take another way.",
         Reason::DuplicateEffect => "It has happened; carry on.",
+        Reason::EffectInFlight => "Wait for its result; do not send it again.",
+        Reason::IdempotencyConflict => "Check what was done under that key before you do anything else.",
         Reason::AmbiguousEffect => "Find out whether it took effect before doing it again.",
         Reason::DuplicateInBatch => "One call is enough.",
         Reason::HopLimit => "Use what you know, and say what is missing.",
@@ -201,6 +224,9 @@ pub fn reply(verdict: &Verdict) -> Option<String> {
         data.push(("result".into(), (**result).clone()));
         data.push(("age_seconds".into(), Value::Float(*age)));
     }
+    if let Some(verify) = &verdict.verify {
+        data.push(("verify".into(), verify.to_value()));
+    }
     if !verdict.instead.is_empty() {
         let calls = verdict
             .instead
@@ -223,7 +249,12 @@ pub fn reply(verdict: &Verdict) -> Option<String> {
             let _ = write!(message, " What is missing may be had from {}.", names.join(", "));
         }
         Action::Reuse if verdict.reused.is_some() => message.push_str(" This is the earlier result."),
-        Action::Ask => message.push_str(" A person has to decide."),
+        Action::Ask => {
+            if let Some(verify) = &verdict.verify {
+                let _ = write!(message, " `{}` can tell what became of it.", verify.tool);
+            }
+            message.push_str(" A person has to decide.");
+        }
         _ => {}
     }
     let fields = vec![

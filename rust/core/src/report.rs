@@ -36,6 +36,7 @@ impl Task {
             ("earlier_calls", count(earlier)),
             ("agents", Value::List(self.sessions.iter().map(|it| Value::from(it.agent.as_str())).collect())),
             ("hops", self.hop_values()),
+            ("decisions", self.decisions.to_value()),
             ("degradations", Value::List(self.journal.degradations())),
         ])
     }

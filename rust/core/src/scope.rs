@@ -181,7 +181,7 @@ impl Scope for RuleScope<'_> {
             "tool.idempotent" => Some(Val::from(self.call.tool.idempotent)),
             "tool.groups" => Some(Val::from(&self.groups)),
             "task.id" => Some(Val::from(self.task.id.as_str())),
-            "task.confirmation" => Some(whole(self.task.confirmation)),
+            "task.confirmation" => Some(whole(self.task.confirmed.version(self.call))),
             "task.context" => Some(Val::from(&self.task.about.context)),
             "task.elapsed" => Some(Val::from(self.elapsed.workflow)),
             "session.elapsed" => Some(Val::from(self.elapsed.task)),

@@ -3,6 +3,7 @@ use callgate_value::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::policy::Policy;
+use crate::shared::Entry;
 use crate::task::Task;
 
 /// The largest counter that a snapshot may hold: 2^53.
@@ -69,13 +70,19 @@ impl Task {
     /// # Errors
     /// [`SnapshotError::Malformed`] where a number has no text, which no state of ours has.
     pub fn snapshot(&self, policy: &Policy) -> Result<String, SnapshotError> {
+        self.snapshot_with(policy, self.shared.entries_of(self.scope()))
+    }
+
+    /// The same, with the ledger's entries of the task as they stand where it shares them; of others it takes none along.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Malformed`] where a number has no text, which no state of ours has.
+    pub fn snapshot_with(&self, policy: &Policy, entries: Vec<Entry>) -> Result<String, SnapshotError> {
         let mut state = self.clone();
         for session in 0..state.sessions.len() {
             state.close_round(policy, session);
         }
-        for out in self.out.values() {
-            state.effects.lost(&out.call);
-        }
+        state.revival = self.revival(entries);
         let taken = Taken { callgate_snapshot: VERSION, policy: &policy.digest, task: &state };
         let body = serde_json::to_string(&taken).map_err(|error| SnapshotError::Malformed(error.to_string()))?;
         // a cut or changed text is found out by its digest; whoever wants to forge one can make a digest too
@@ -87,6 +94,16 @@ impl Task {
     /// # Errors
     /// [`SnapshotError`]; `any_policy` lets a snapshot of another policy through.
     pub fn resume(policy: &Policy, text: &str, any_policy: bool) -> Result<Self, SnapshotError> {
+        let mut task = Self::resume_apart(policy, text, any_policy)?;
+        task.with_own(|task, own| task.revive(own));
+        Ok(task)
+    }
+
+    /// The same, for a host that lets it [`Task::revive`] itself, once it is known what it shares.
+    ///
+    /// # Errors
+    /// As of [`Task::resume`].
+    pub fn resume_apart(policy: &Policy, text: &str, any_policy: bool) -> Result<Self, SnapshotError> {
         let (digest, body) = text.split_once('\n').unwrap_or_default();
         if Digest::of(body.as_bytes()).to_hex() != digest {
             return Err(SnapshotError::Malformed("it was cut or changed, or is none".to_owned()));
@@ -100,7 +117,10 @@ impl Task {
         }
         let mut task = given.task;
         // counters that no task of ours reaches would run over
-        if [task.generation, task.next_call, task.next_round, task.next_number].into_iter().any(|count| count > MOST) {
+        if [task.generation, task.next_call, task.next_round, task.next_number, task.next_claim]
+            .into_iter()
+            .any(|count| count > MOST)
+        {
             return Err(SnapshotError::Malformed("a counter is out of range".to_owned()));
         }
         task.generation = task.generation.saturating_add(1);

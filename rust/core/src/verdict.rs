@@ -312,6 +312,12 @@ pub struct Verdict {
     pub instead: Vec<crate::Offer>,
     /// The exact identity inside the task.
     pub symbol: Symbol,
+    /// The key that tells its effect from others, in hex, where the manifest declares one.
+    pub idempotency_key: Option<std::sync::Arc<str>>,
+    /// What the tool gets, where that is more than what was judged: its key among the arguments.
+    pub handed: Option<std::sync::Arc<Value>>,
+    /// An effect is in doubt, and this call would tell what became of it.
+    pub verify: Option<crate::Verification>,
 }
 
 impl Verdict {
@@ -361,6 +367,8 @@ pub enum Next {
     Continue,
     /// Try the same call again after so many seconds.
     Retry(f64),
+    /// Find out what became of the effect.
+    Verify(crate::Verification),
     /// Call another tool instead: see the proposals.
     Substitute,
     /// The task is over.
@@ -374,6 +382,7 @@ impl Next {
         match self {
             Self::Continue => "continue",
             Self::Retry(_) => "retry",
+            Self::Verify(_) => "verify",
             Self::Substitute => "substitute",
             Self::Exit => "exit",
         }

@@ -15,6 +15,7 @@ mod replay;
 mod replay_pair;
 mod self_test;
 mod shared;
+mod shared_task;
 mod task;
 mod verdict;
 mod ways;
@@ -35,6 +36,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     replay_pair::register(module)?;
     self_test::register(module)?;
     shared::register(module)?;
+    shared_task::register(module)?;
     task::register(module)?;
     verdict::register(module)?;
     ways::register(module)?;

@@ -1,12 +1,14 @@
 //! A task's state behind a lock. The lock is taken with the GIL held and never across a detach; nothing of Python's
 //! runs while it is held, so no thread can wait for it and hold what its owner needs.
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use callgate_core::guard::Guard;
 use callgate_core::policy::Policy;
+use callgate_core::shared::{Claim, Entry, Grant, Settlement, Shared};
 use callgate_core::{
-    lift, About, Event, Outcome, Reason, Reported, Request, SnapshotError as CoreSnapshotError, Task as CoreTask,
+    lift, About, Claims, Event, Grants, No, Outcome, Reason, Reported, Request, Scope, Sharing,
+    SnapshotError as CoreSnapshotError, Task as CoreTask, Yes,
 };
 use callgate_value::{Map, Value};
 use pyo3::create_exception;
@@ -16,6 +18,8 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::lift::{lift_arguments, lift_result, to_python};
 use crate::policy::CompiledPolicy;
+use crate::shared::SharedState;
+use crate::shared_task::Waiting;
 use crate::verdict::{notes, Assessment, Note, Stop, Verdict};
 use crate::ways::{proposals, skipped, ModelAdvice};
 
@@ -32,23 +36,54 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// The state of a task. Thread-safe; times are seconds on the host's clock.
 #[pyclass(frozen, module = "callgate._core")]
 pub struct TaskState {
-    guard: Arc<Guard>,
+    pub(crate) guard: Arc<Guard>,
     state: Mutex<State>,
+    /// The ledger and the breakers of its gate.
+    shared: Option<Arc<Mutex<Shared>>>,
 }
 
 /// The task, and by agent what it is judged by.
-struct State {
-    task: CoreTask,
+pub(crate) struct State {
+    pub(crate) task: CoreTask,
     policies: HashMap<String, Arc<Policy>>,
+    /// What waits for its claims to be answered by a store.
+    pub(crate) waiting: Option<Waiting>,
+}
+
+/// A gate's shared state, locked for one operation at a time, and only by calls that need it.
+struct Joined<'s>(&'s Mutex<Shared>);
+
+impl Joined<'_> {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Claims for Joined<'_> {
+    fn commit(&mut self, claim: &Claim, now: f64) -> Grant {
+        self.lock().commit(claim, now)
+    }
+
+    fn settle(&mut self, settlement: &Settlement, now: f64) {
+        self.lock().settle(settlement, now);
+    }
+
+    fn release(&mut self, id: &str, task: &str, now: f64) {
+        self.lock().release(id, task, now);
+    }
+
+    fn restore(&mut self, entries: Vec<Entry>) {
+        self.lock().restore(entries);
+    }
 }
 
 impl State {
     fn new(task: CoreTask) -> Self {
-        Self { task, policies: HashMap::new() }
+        Self { task, policies: HashMap::new(), waiting: None }
     }
 
     /// The policy of an agent, and the task.
-    fn of(&mut self, guard: &Guard, agent: &str) -> (Arc<Policy>, &mut CoreTask) {
+    pub(crate) fn of(&mut self, guard: &Guard, agent: &str) -> (Arc<Policy>, &mut CoreTask) {
         if let Some(policy) = self.policies.get(agent) {
             return (Arc::clone(policy), &mut self.task);
         }
@@ -61,7 +96,7 @@ impl State {
     }
 
     /// The same for a call that is out or was asked about.
-    fn of_call(&mut self, guard: &Guard, call_id: &str) -> (Arc<Policy>, &mut CoreTask) {
+    pub(crate) fn of_call(&mut self, guard: &Guard, call_id: &str) -> (Arc<Policy>, &mut CoreTask) {
         if guard.is_alone() {
             return self.of(guard, "");
         }
@@ -71,10 +106,10 @@ impl State {
 }
 
 /// (type, status, message)
-type ReportedError = (Option<Loose>, Option<i64>, Option<Loose>);
+pub(crate) type ReportedError = (Option<Loose>, Option<i64>, Option<Loose>);
 
 /// A text from outside; lone surrogates, which a model can send and Rust cannot hold, become U+FFFD.
-struct Loose(String);
+pub(crate) struct Loose(pub(crate) String);
 
 impl<'py> FromPyObject<'_, 'py> for Loose {
     type Error = PyErr;
@@ -88,7 +123,7 @@ impl<'py> FromPyObject<'_, 'py> for Loose {
     }
 }
 
-fn request(
+pub(crate) fn request(
     tool: String,
     arguments: &Bound<'_, PyAny>,
     call_id: Option<String>,
@@ -124,31 +159,89 @@ fn no_map(arguments: &Value) -> String {
 /// What ending a round tells: notes, proposals, skipped capabilities.
 type Ended<'py> = (Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyTuple>);
 
-fn reported((kind, status, message): ReportedError) -> Reported {
+pub(crate) fn reported((kind, status, message): ReportedError) -> Reported {
     let text = |text: Option<Loose>| text.map(|text| text.0.into());
     Reported { kind: text(kind), status, message: text(message) }
 }
 
 /// The verdict for the host. A call that runs although its arguments have no JSON form, in `warn` or `audit`, runs with
 /// what came in: the guard changes nothing there.
-fn told(verdict: callgate_core::Verdict, fault: bool, arguments: &Bound<'_, PyAny>) -> Verdict {
+pub(crate) fn told(verdict: callgate_core::Verdict, fault: bool, arguments: &Bound<'_, PyAny>) -> Verdict {
     let runs = fault && verdict.action == callgate_core::Action::Allow;
     Verdict { verdict, unjudged: runs.then(|| arguments.clone().unbind()) }
 }
 
 impl TaskState {
-    fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
+    pub(crate) fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
         self.state.lock().map_err(|_| PyRuntimeError::new_err("an earlier call left the task's state in doubt"))
+    }
+
+    /// Does something with the shared state of the gate, or with the task's own.
+    fn with_claims<T>(&self, task: &mut CoreTask, act: impl FnOnce(&mut CoreTask, &mut dyn Claims) -> T) -> T {
+        match &self.shared {
+            Some(shared) => act(task, &mut Joined(shared)),
+            None => task.with_own(act),
+        }
     }
 }
 
-fn unknown(id: String) -> PyErr {
+/// A task with what it shares: with its gate the ledger and the breakers, under a name that no other task has; with a store
+/// everything, under its id.
+fn sharing(task: CoreTask, joined: bool, store: bool) -> CoreTask {
+    let scope = (joined && !store).then(|| task.lineage());
+    task.sharing(Sharing { scope, all: store })
+}
+
+/// An outcome as it comes from Python.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn outcome(
+    result: Option<&Bound<'_, PyAny>>,
+    known: bool,
+    error: Option<ReportedError>,
+    is_error: bool,
+    digest: Option<String>,
+    tokens: Option<f64>,
+    cached: Option<f64>,
+) -> Outcome {
+    let lifted = match (known, result) {
+        (false, _) => None,
+        (true, Some(result)) => Some(lift_result(result)),
+        (true, None) => Some(Value::Null),
+    };
+    lift(Outcome {
+        result: lifted.map(Arc::new),
+        digest: digest.map(Into::into),
+        error: error.map(reported),
+        is_error,
+        tokens,
+        cached,
+        said: None,
+    })
+}
+
+/// A person's yes, as it comes from Python.
+pub(crate) fn yes(by: Option<String>, grants: &str) -> PyResult<Yes> {
+    let grants = Grants::named(grants).ok_or_else(|| unheard("grants", "once`, `call` or `target", grants))?;
+    Ok(Yes { by, grants })
+}
+
+/// A person's no.
+pub(crate) fn no(by: Option<String>, scope: &str, why: Option<String>) -> PyResult<No> {
+    let scope = Scope::named(scope).ok_or_else(|| unheard("scope", "call`, `target` or `tool", scope))?;
+    Ok(No { by, scope, why })
+}
+
+fn unheard(argument: &str, known: &str, found: &str) -> PyErr {
+    PyValueError::new_err(format!("`{argument}` has to be `{known}`, found `{found}`"))
+}
+
+pub(crate) fn unknown(id: String) -> PyErr {
     UnknownCallError::new_err(format!(
         "no call `{id}` is out: it was refused, came back or was given up already, or was never admitted"
     ))
 }
 
-fn unasked(id: String) -> PyErr {
+pub(crate) fn unasked(id: String) -> PyErr {
     UnknownCallError::new_err(format!("no call `{id}` waits for an approval"))
 }
 
@@ -161,7 +254,7 @@ impl TaskState {
     /// A new task; `key` is 16 random bytes, `context` a dict with text keys, `began` when the task's clock stands at 0, in
     /// seconds since 1970.
     #[new]
-    #[pyo3(signature = (policy, task_id, key, now, *, context = None, trace_id = None, conversation_id = None, tenant = None, labels = None, began = None))]
+    #[pyo3(signature = (policy, task_id, key, now, *, context = None, trace_id = None, conversation_id = None, tenant = None, labels = None, began = None, shared = None, store = false))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         policy: &CompiledPolicy,
@@ -174,23 +267,43 @@ impl TaskState {
         tenant: Option<String>,
         labels: Option<BTreeMap<String, String>>,
         began: Option<f64>,
+        shared: Option<&SharedState>,
+        store: bool,
     ) -> PyResult<Self> {
         let context = context.map(|it| lift_arguments(it).map_err(|fault| fault.into_error(it.py(), "context")));
         let context = context.transpose()?.unwrap_or(Value::Map(Map::default()));
         let about = About { context, trace_id, conversation_id, tenant, labels: labels.unwrap_or_default(), began };
         let guard = Arc::clone(&policy.guard);
         let task = CoreTask::new(&guard.policy("", &about), task_id, key, now).with(about);
-        Ok(Self { guard, state: Mutex::new(State::new(task)) })
+        let task = sharing(task, shared.is_some(), store);
+        let shared = shared.map(|shared| Arc::clone(&shared.shared));
+        Ok(Self { guard, state: Mutex::new(State::new(task)), shared })
     }
 
     /// The task of a snapshot, in its next generation.
     #[staticmethod]
-    #[pyo3(signature = (policy, snapshot, *, any_policy = false))]
-    fn resume(policy: &CompiledPolicy, snapshot: &str, any_policy: bool) -> PyResult<Self> {
+    #[pyo3(signature = (policy, snapshot, *, any_policy = false, shared = None, store = false))]
+    fn resume(
+        policy: &CompiledPolicy,
+        snapshot: &str,
+        any_policy: bool,
+        shared: Option<&SharedState>,
+        store: bool,
+    ) -> PyResult<Self> {
         let guard = Arc::clone(&policy.guard);
         let any = guard.policy("", &About::default());
-        let task = CoreTask::resume(&any, snapshot, any_policy).map_err(|error| unreadable(&error))?;
-        Ok(Self { guard, state: Mutex::new(State::new(task)) })
+        let task = CoreTask::resume_apart(&any, snapshot, any_policy).map_err(|error| unreadable(&error))?;
+        let task = sharing(task, shared.is_some(), store);
+        let shared = shared.map(|shared| Arc::clone(&shared.shared));
+        Ok(Self { guard, state: Mutex::new(State::new(task)), shared })
+    }
+
+    /// Tells the shared state of the gate, or the task's own, what the snapshot told; for one that goes on.
+    #[pyo3(signature = ())]
+    fn revive(&self) -> PyResult<()> {
+        let mut state = self.lock()?;
+        self.with_claims(&mut state.task, CoreTask::revive);
+        Ok(())
     }
 
     /// The state as JSON text.
@@ -198,7 +311,14 @@ impl TaskState {
     fn snapshot(&self) -> PyResult<String> {
         let state = self.lock()?;
         let any = self.guard.policy("", state.task.about());
-        state.task.snapshot(&any).map_err(|error| unreadable(&error))
+        let text = match &self.shared {
+            Some(shared) => {
+                let entries = Joined(shared).lock().entries_of(state.task.scope());
+                state.task.snapshot_with(&any, entries)
+            }
+            None => state.task.snapshot(&any),
+        };
+        text.map_err(|error| unreadable(&error))
     }
 
     /// Judges one call; `again` is a further attempt of one that failed.
@@ -218,7 +338,8 @@ impl TaskState {
         let fault = request.fault.is_some();
         let mut state = self.lock()?;
         let (policy, task) = state.of(&self.guard, agent);
-        let verdict = task.admit(&policy, agent, &[request], now).into_iter().next();
+        let verdicts = self.with_claims(task, |task, claims| task.admit_with(claims, &policy, agent, &[request], now));
+        let verdict = verdicts.into_iter().next();
         let verdict = verdict.ok_or_else(|| PyRuntimeError::new_err("no verdict"))?;
         Ok(told(verdict, fault, arguments))
     }
@@ -238,7 +359,7 @@ impl TaskState {
             .unzip();
         let mut state = self.lock()?;
         let (policy, task) = state.of(&self.guard, agent);
-        let verdicts = task.admit(&policy, agent, &requests, now);
+        let verdicts = self.with_claims(task, |task, claims| task.admit_with(claims, &policy, agent, &requests, now));
         let faults = requests.iter().map(|request| request.fault.is_some());
         let told =
             verdicts.into_iter().zip(faults).zip(&given).map(|((verdict, fault), args)| told(verdict, fault, args));
@@ -260,24 +381,11 @@ impl TaskState {
         tokens: Option<f64>,
         cached: Option<f64>,
     ) -> PyResult<Assessment> {
-        let lifted = match (known, result) {
-            (false, _) => None,
-            (true, Some(result)) => Some(lift_result(result)),
-            (true, None) => Some(Value::Null),
-        };
-        let error = error.map(reported);
-        let outcome = lift(Outcome {
-            result: lifted.map(Arc::new),
-            digest: digest.map(Into::into),
-            error,
-            is_error,
-            tokens,
-            cached,
-            said: None,
-        });
+        let outcome = outcome(result, known, error, is_error, digest, tokens, cached);
         let mut state = self.lock()?;
         let (policy, task) = state.of_call(&self.guard, call_id);
-        let assessment = task.observe(&policy, call_id, &outcome, now).map_err(unknown)?;
+        let told = self.with_claims(task, |task, claims| task.observe_with(claims, &policy, call_id, &outcome, now));
+        let assessment = told.map_err(unknown)?;
         Ok(Assessment { assessment })
     }
 
@@ -286,23 +394,45 @@ impl TaskState {
     fn abandon(&self, call_id: &str, now: Option<f64>) -> PyResult<()> {
         let mut state = self.lock()?;
         let (policy, task) = state.of_call(&self.guard, call_id);
-        task.abandon(&policy, call_id, now).map_err(unknown)
+        self.with_claims(task, |task, claims| task.abandon_with(claims, &policy, call_id, now)).map_err(unknown)
     }
 
     /// A person says yes to a call that was asked about.
-    #[pyo3(signature = (call_id, now))]
-    fn approve(&self, call_id: &str, now: Option<f64>) -> PyResult<Verdict> {
+    #[pyo3(signature = (call_id, now, *, by = None, grants = "once"))]
+    fn approve(&self, call_id: &str, now: Option<f64>, by: Option<String>, grants: &str) -> PyResult<Verdict> {
+        let yes = yes(by, grants)?;
         let mut state = self.lock()?;
         let (policy, task) = state.of_call(&self.guard, call_id);
-        let verdict = task.approve(&policy, call_id, now).map_err(unasked)?;
+        let verdict = self.with_claims(task, |task, claims| task.approve_with(claims, &policy, call_id, &yes, now));
+        let verdict = verdict.map_err(unasked)?;
         Ok(Verdict { verdict, unjudged: None })
     }
 
     /// A person says no.
-    #[pyo3(signature = (call_id, now))]
-    fn deny(&self, call_id: &str, now: Option<f64>) -> PyResult<Vec<Note>> {
-        let notes = self.lock()?.task.deny(call_id, now).map_err(unasked)?;
+    #[pyo3(signature = (call_id, now, *, by = None, scope = "call", why = None))]
+    fn deny(
+        &self,
+        call_id: &str,
+        now: Option<f64>,
+        by: Option<String>,
+        scope: &str,
+        why: Option<String>,
+    ) -> PyResult<Vec<Note>> {
+        let no = no(by, scope, why)?;
+        let mut state = self.lock()?;
+        let (policy, task) = state.of_call(&self.guard, call_id);
+        let (notes, _) = task.deny_apart(&policy, call_id, &no, now).map_err(unasked)?;
         Ok(notes.into_iter().map(|note| Note { note }).collect())
+    }
+
+    /// A person, or something outside the task, says what became of an effect in doubt.
+    #[pyo3(signature = (key, landed, by))]
+    fn find_out(&self, key: &str, landed: bool, by: &str) -> PyResult<()> {
+        let mut state = self.lock()?;
+        let settlement = state.task.found_out(key, landed, by);
+        let now = state.task.claim_time();
+        self.with_claims(&mut state.task, |_, claims| claims.settle(&settlement, now));
+        Ok(())
     }
 
     /// Opens a round.

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::lift::to_python;
-use crate::ways::{proposals, skipped};
+use crate::ways::{proposals, skipped, Verification};
 
 /// Adds what this module has to the Python module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -209,14 +209,27 @@ impl Verdict {
         &self.verdict.tool
     }
 
-    /// The arguments as they were judged: give these to the tool. In `warn` and `audit` those without a JSON form are
+    /// The arguments as they were judged, with the call's key where the tool takes it: give these to the tool. In `warn` and `audit` those without a JSON form are
     /// the very object that came in.
     #[getter]
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         if let Some(unjudged) = &self.unjudged {
             return Ok(unjudged.bind(py).clone());
         }
-        to_python(py, &self.verdict.arguments)
+        to_python(py, self.verdict.handed.as_ref().unwrap_or(&self.verdict.arguments))
+    }
+
+    /// The key that tells the call's effect from others: 64 hex digits, the same for every attempt. None where the manifest
+    /// declares none.
+    #[getter]
+    fn idempotency_key(&self) -> Option<&str> {
+        self.verdict.idempotency_key.as_deref()
+    }
+
+    /// An effect is in doubt, and this call would tell what became of it.
+    #[getter]
+    fn verify(&self) -> Option<Verification> {
+        self.verdict.verify.clone().map(|verification| Verification { verification })
     }
 
     /// Everything that fired, in a fixed order.
@@ -410,7 +423,7 @@ impl Assessment {
         notes(py, &self.assessment.notes)
     }
 
-    /// What should happen next: `continue`, `retry`, `substitute` or `exit`.
+    /// What should happen next: `continue`, `retry`, `verify`, `substitute` or `exit`.
     #[getter]
     fn next(&self) -> &'static str {
         self.assessment.next.name()
@@ -457,7 +470,16 @@ impl Assessment {
     fn retry_after(&self) -> Option<f64> {
         match self.assessment.next {
             Next::Retry(seconds) => Some(seconds),
-            Next::Continue | Next::Substitute | Next::Exit => None,
+            Next::Continue | Next::Verify(_) | Next::Substitute | Next::Exit => None,
+        }
+    }
+
+    /// `verify`: the call that would tell what became of the effect.
+    #[getter]
+    fn verify(&self) -> Option<Verification> {
+        match &self.assessment.next {
+            Next::Verify(verification) => Some(Verification { verification: verification.clone() }),
+            Next::Continue | Next::Retry(_) | Next::Substitute | Next::Exit => None,
         }
     }
 

@@ -9,6 +9,7 @@ use crate::lift::to_python;
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Proposal>()?;
     module.add_class::<Skipped>()?;
+    module.add_class::<Verification>()?;
     module.add_class::<ModelAdvice>()
 }
 
@@ -53,6 +54,38 @@ impl Proposal {
     fn __repr__(&self) -> String {
         let arguments = callgate_value::to_json(&self.offer.arguments);
         format!("Proposal({} {arguments}, instead of {})", self.offer.tool, self.offer.from)
+    }
+}
+
+/// A call that would tell what became of an effect in doubt.
+#[pyclass(frozen, module = "callgate._core")]
+pub struct Verification {
+    pub(crate) verification: callgate_core::Verification,
+}
+
+#[pymethods]
+impl Verification {
+    /// The tool to call.
+    #[getter]
+    fn tool(&self) -> &str {
+        &self.verification.tool
+    }
+
+    /// Its arguments.
+    #[getter]
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.verification.arguments)
+    }
+
+    /// Seconds to wait first.
+    #[getter]
+    fn after(&self) -> f64 {
+        self.verification.after
+    }
+
+    fn __repr__(&self) -> String {
+        let arguments = callgate_value::to_json(&self.verification.arguments);
+        format!("Verification({} {arguments}, after {} s)", self.verification.tool, self.verification.after)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::policy::Policy;
 
 mod budgets;
 mod detectors;
+mod effects;
 mod exception;
 mod extends;
 mod fallback;

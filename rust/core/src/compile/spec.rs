@@ -95,6 +95,7 @@ pub(crate) fn compile(
         is_nobody: false,
         exceptions: Vec::new(),
         refuse_undeclared: spec.undeclared_tools == Some(Permission::Refuse),
+        on_store_failure_allow: spec.on_failure.as_ref().and_then(|it| it.store) == Some(Permission::Allow),
         on_error_allow_reads: match &spec.on_error {
             None => false,
             Some(OnError::Always(permission)) => *permission == Permission::Allow,

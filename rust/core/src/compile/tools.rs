@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::detectors::Thresholds;
 use super::scopes::{self, Given, Stand};
-use super::{shared, text_results, types, ArgumentTypes, Faults, Place, Tools};
+use super::{effects, shared, text_results, types, ArgumentTypes, Faults, Place, Tools};
 use crate::expression::Expression;
 use crate::model::cel::Cel;
 use crate::model::manifest as written;
@@ -43,10 +43,12 @@ pub(crate) fn compile(
         let arguments = argument_type(tool);
         let call = scopes::env(Stand::Call, arguments.clone(), given, &[]);
         let outcome = scopes::env(Stand::Outcome, arguments.clone(), given, &[]);
-        let ground = Ground { place, server: server.as_ref(), call: &call, outcome: &outcome, thresholds };
+        let effect = scopes::env(Stand::Effect, arguments.clone(), given, &[]);
+        let verification = scopes::env(Stand::Verification, arguments.clone(), given, &[]);
+        let envs = [&call, &outcome, &effect, &verification];
+        let ground = Ground::new(place, envs, thresholds, server.clone());
         let base = Arc::new(one(&ground, &at, name, tool, faults));
         text_results::check_tool(place, &at, &base, faults);
-        check_effect(place, &at, tool, &arguments, given, faults);
         let undecided = Arc::new(Tool { effect: Effect::Unknown, ..(*base).clone() });
         let mut forms = Vec::new();
         for (index, form) in tool.forms.iter().flatten().enumerate() {
@@ -99,33 +101,6 @@ fn unique(place: Place, name: &str, tools: &Tools, faults: &mut Faults) {
     }
 }
 
-/// What the engine does not act upon yet is checked all the same, so that one run says all that is wrong.
-fn check_effect(
-    place: Place,
-    at: &Pointer,
-    tool: &written::Tool,
-    arguments: &Type,
-    given: &Given,
-    faults: &mut Faults,
-) {
-    let before = scopes::env(Stand::Effect, arguments.clone(), given, &[]);
-    let after = scopes::env(Stand::Verification, arguments.clone(), given, &[]);
-    let mut check = |at: Pointer, cel: Option<&Cel>, env: &Env, expect: Option<Type>| {
-        cel.and_then(|cel| faults.expression(place, &at, cel, env, expect));
-    };
-    if let Some(idempotency) = &tool.idempotency {
-        check(at.key("idempotency").key("key"), Some(&idempotency.key), &before, None);
-    }
-    if let Some(verify) = &tool.verify {
-        let at = at.key("verify");
-        for (name, argument) in verify.arguments.iter().flat_map(|arguments| arguments.iter()) {
-            check(at.key("arguments").key(name), Some(argument), &before, None);
-        }
-        check(at.key("landed_when"), verify.landed_when.as_ref(), &after, Some(Type::Bool));
-        check(at.key("absent_when"), verify.absent_when.as_ref(), &after, Some(Type::Bool));
-    }
-}
-
 /// Tags of the world as numbers: FNV-1a of the name, 32 bits (Fowler, Noll, Vo). The same in every manifest and policy, so
 /// that a snapshot stays true; should two of a policy's few tags ever collide, a write ends a run too many.
 fn tags(names: Option<&Vec<Name>>) -> Box<[u32]> {
@@ -150,12 +125,27 @@ fn argument_type(tool: &written::Tool) -> Type {
 }
 
 /// What the parts of a tool are compiled against.
-struct Ground<'g> {
-    place: Place,
-    server: Option<&'g Arc<str>>,
+pub(super) struct Ground<'g> {
+    pub(super) place: Place,
     call: &'g Env,
     outcome: &'g Env,
+    /// What a key is made of.
+    pub(super) effect: &'g Env,
+    /// What the outcome of a verifying call is read by.
+    pub(super) verification: &'g Env,
     thresholds: &'g Thresholds,
+    pub(super) server: Option<Arc<str>>,
+}
+
+impl<'g> Ground<'g> {
+    fn new(
+        place: Place,
+        [call, outcome, effect, verification]: [&'g Env; 4],
+        thresholds: &'g Thresholds,
+        server: Option<Arc<str>>,
+    ) -> Self {
+        Self { place, call, outcome, effect, verification, thresholds, server }
+    }
 }
 
 fn one(ground: &Ground<'_>, at: &Pointer, name: &str, tool: &written::Tool, faults: &mut Faults) -> Tool {
@@ -170,15 +160,6 @@ fn one(ground: &Ground<'_>, at: &Pointer, name: &str, tool: &written::Tool, faul
             None
         }
     });
-    if tool.breaker.is_some() {
-        faults.not_yet(place, &at.key("breaker"), "a breaker");
-    }
-    if tool.idempotency.is_some() {
-        faults.not_yet(place, &at.key("idempotency"), "a ledger of effects");
-    }
-    if tool.verify.is_some() {
-        faults.not_yet(place, &at.key("verify"), "verifying an effect");
-    }
     Tool {
         name: shared(name),
         declared: true,
@@ -196,7 +177,10 @@ fn one(ground: &Ground<'_>, at: &Pointer, name: &str, tool: &written::Tool, faul
         transfer: tool.transfer.unwrap_or(false),
         errors: errors(ground, &at.key("errors"), tool.errors.as_ref(), faults),
         retry: tool.retry.as_ref().map(retry),
-        server: ground.server.cloned(),
+        server: ground.server.clone(),
+        breaker: tool.breaker.as_ref().map(|it| Arc::new(effects::breaker(ground, name, it))),
+        idempotency: effects::idempotency(ground, at, tool, faults).map(Arc::new),
+        verify: effects::verify(ground, at, tool, faults).map(Arc::new),
         timeout: tool.timeout.map(|timeout| timeout.seconds()),
         cache_ttl: tool.cache.as_ref().and_then(|cache| cache.ttl).map_or(CACHE_TTL, |ttl| ttl.seconds()),
     }

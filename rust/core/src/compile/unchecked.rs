@@ -47,6 +47,11 @@ fn expressions(tool: &Tool) -> Vec<&Expression> {
         None => {}
     }
     found.extend(tool.errors.iter().filter_map(|rule| rule.when.as_ref()));
+    found.extend(tool.idempotency.as_ref().map(|it| &it.key));
+    if let Some(verify) = &tool.verify {
+        found.extend(verify.arguments.iter().map(|(_, argument)| argument));
+        found.extend([&verify.landed_when, &verify.absent_when].into_iter().flatten());
+    }
     found
 }
 

@@ -1,12 +1,17 @@
 //! The other half of `ask`: a person says yes or no.
 use std::sync::Arc;
 
+use callgate_value::Value;
+
 use super::Given;
 use crate::call::Call;
+use crate::claims::{After, Claims, Held, Prepared, PreparedCall};
+use crate::decisions::{No, Yes};
 use crate::policy::Policy;
 use crate::reply;
+use crate::shared::Settlement;
 use crate::task::{Asked, Task};
-use crate::verdict::{Action, Finding, IncidentKey, Note, Verdict};
+use crate::verdict::{Action, AskedBy, Finding, IncidentKey, Note, Verdict};
 use crate::Reason;
 
 impl Task {
@@ -16,17 +21,77 @@ impl Task {
     /// # Errors
     /// The id, if no call of that id was asked about.
     pub fn approve(&mut self, policy: &Policy, call_id: &str, now: Option<f64>) -> Result<Verdict, String> {
-        self.clock(now);
-        let Some((id, Asked { call, rules, mut told })) = self.asked.remove_entry(call_id) else {
+        self.with_own(|task, own| task.approve_with(own, policy, call_id, &Yes::default(), now))
+    }
+
+    /// The same, where what the call has to hold is taken from `claims`, and the yes goes as far as it says.
+    ///
+    /// # Errors
+    /// The id, if no call of that id was asked about.
+    pub fn approve_with(
+        &mut self,
+        claims: &mut dyn Claims,
+        policy: &Policy,
+        call_id: &str,
+        yes: &Yes,
+        now: Option<f64>,
+    ) -> Result<Verdict, String> {
+        let mut prepared = self.prepare_approval(policy, call_id, yes, now)?;
+        let at = self.claim_time();
+        prepared.answer_with(|claim| claims.commit(claim, at));
+        let (verdicts, after) = self.admit_prepared(policy, prepared);
+        after.tell(claims, at);
+        verdicts.into_iter().next().ok_or_else(|| call_id.to_owned())
+    }
+
+    /// The first half of it: takes the yes, and says what the call has to hold.
+    ///
+    /// # Errors
+    /// The id, if no call of that id was asked about.
+    pub fn prepare_approval(
+        &mut self,
+        policy: &Policy,
+        call_id: &str,
+        yes: &Yes,
+        now: Option<f64>,
+    ) -> Result<Prepared, String> {
+        let now = self.clock(now);
+        let Some((id, Asked { call, rules, told })) = self.asked.remove_entry(call_id) else {
             return Err(call_id.to_owned());
         };
-        self.confirmation = self.confirmation.saturating_add(1);
+        self.decisions.approved(&call, &id, yes, now);
+        self.confirmed.add(&call, &told, yes.grants);
         self.denied.lift(&call);
         for rule in rules {
             self.incidents.close(&IncidentKey::Rule(rule));
         }
         let session = call.session;
         self.forget_before_wait(session);
+        let again = told.iter().any(|(reason, _)| *reason == Reason::AmbiguousEffect);
+        let round = self.sessions.get(session).and_then(|session| session.round.as_ref());
+        // it coalesces with an equal call of its round that was dispatched, and only with such
+        let coalesces = round.is_some_and(|it| it.firsts.get(&call.exact.0).is_some_and(|first| it.ran(first)));
+        let mut held = if coalesces { Held::default() } else { self.claim_alone(policy, &call, again) };
+        if let Some(claim) = &mut held.claim {
+            // this is what ends them
+            claim.denials.clear();
+        }
+        let lift = self.lift_settlement(policy, &call);
+        let approval = Approval { told, lift };
+        let calls = vec![PreparedCall { call, id, is_bad: false, held }];
+        Ok(Prepared { session, calls, step: None, attempts: None, approval: Some(approval) })
+    }
+
+    /// The second half.
+    pub(super) fn admit_approved(
+        &mut self,
+        policy: &Policy,
+        PreparedCall { call, id, held, .. }: PreparedCall,
+        Approval { mut told, lift }: Approval,
+        after: &mut After,
+    ) -> Verdict {
+        after.settlements.extend(lift);
+        let session = call.session;
         let implicit = self.sessions.get(session).is_some_and(|session| session.round.is_none());
         if implicit {
             self.open_round(session, false, self.now);
@@ -36,16 +101,16 @@ impl Task {
         let mut displaced = None;
         if let Some(round) = self.sessions.get_mut(session).and_then(|session| session.round.as_mut()) {
             round.withdraw(&id);
-            // it coalesces with an equal call of its round that was dispatched, and only with such
             let equal = round.firsts.get(&call.exact.0).is_some_and(|first| round.ran(first));
             if !equal {
                 displaced = round.firsts.remove(&call.exact.0);
             }
         }
-        let mut decision = self.decide_now(policy, &call, (&id, false), Given { told: &told, ..Given::default() });
+        let given = Given { told: &told, held: Some(&held), ..Given::default() };
+        let mut decision = self.decide_now(policy, &call, (&id, false), given);
         decision.again = true;
         let (exact, loose) = (call.exact.0, call.loose);
-        let verdict = self.commit(policy, call, id, decision);
+        let verdict = self.commit(policy, (call, id), decision, held, after);
         if !implicit {
             self.replace_step(session, step);
         }
@@ -61,8 +126,7 @@ impl Task {
         if let Some(asked) = self.asked.get_mut(&verdict.call_id) {
             asked.told.append(&mut told);
         }
-        self.close_if_settled(policy, session);
-        Ok(verdict)
+        verdict
     }
 
     /// The open round forgets the attempt before, so that a further one is not answered with it; one that is still out
@@ -97,6 +161,20 @@ impl Task {
     /// # Errors
     /// The id, if no call of that id was asked about.
     pub fn deny(&mut self, call_id: &str, now: Option<f64>) -> Result<Vec<Note>, String> {
+        self.deny_apart(&Policy::nobody(""), call_id, &No::default(), now).map(|(notes, _)| notes)
+    }
+
+    /// The same, as far as the no says. Beside the notes comes what those who share the task's denials are to be told.
+    ///
+    /// # Errors
+    /// The id, if no call of that id was asked about.
+    pub fn deny_apart(
+        &mut self,
+        policy: &Policy,
+        call_id: &str,
+        no: &No,
+        now: Option<f64>,
+    ) -> Result<(Vec<Note>, Option<Settlement>), String> {
         let now = self.clock(now);
         let Some((id, Asked { call, rules, .. })) = self.asked.remove_entry(call_id) else {
             return Err(call_id.to_owned());
@@ -105,9 +183,21 @@ impl Task {
             self.incidents.denied(rule);
         }
         self.journal.denied();
-        let count = self.denied.record(&call, rules, now);
+        self.decisions.denied(&call, &id, no, now);
+        let count = self.denied.record(&call, rules, no, now);
         let noted = call.tool.detectors.denied.is_some_and(|rungs| rungs.notes(count));
-        let finding = Finding::refuse(Reason::Denied, Vec::new());
-        Ok(noted.then(|| reply::note_of_finding(&finding, &call, &id)).into_iter().collect())
+        let mut finding = Finding::refuse(Reason::Denied, Vec::new());
+        finding.evidence.extend(no.why.as_deref().map(|why| ("why", Value::from(why))));
+        let notes = noted.then(|| reply::note_of_finding(&finding, &call, &id)).into_iter().collect();
+        Ok((notes, self.denial_settlement(policy, &call, no.scope)))
     }
+}
+
+/// A person has said yes.
+#[derive(Debug)]
+pub(crate) struct Approval {
+    /// What they were told.
+    told: Vec<AskedBy>,
+    /// Denials that this ends, where they are shared.
+    lift: Option<Settlement>,
 }

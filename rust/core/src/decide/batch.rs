@@ -4,18 +4,43 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::{Funds, Given};
-use crate::call::{Call, Request};
+use crate::call::Request;
+use crate::claims::{After, Answer, Attempts, Claims, Prepared, PreparedCall};
 use crate::identify::identify;
 use crate::policy::{Mode, Policy};
 use crate::reply;
+use crate::shared::{Claim, Settlement};
 use crate::task::Task;
 use crate::verdict::{Action, Finding, Verdict};
 use crate::Reason;
 
 impl Task {
     /// Judges a batch: the calls that the model made in one turn, before any of them starts. Verdicts come in the order
-    /// of the requests, one each. Outside an explicit round the batch is a round of its own.
+    /// of the requests, one each. Outside an explicit round the batch is a round of its own. What the calls have to hold is
+    /// taken from the task's own shared state.
     pub fn admit(&mut self, policy: &Policy, agent: &str, requests: &[Request], now: Option<f64>) -> Vec<Verdict> {
+        self.with_own(|task, own| task.admit_with(own, policy, agent, requests, now))
+    }
+
+    /// The same, where what the calls have to hold is taken from `claims`.
+    pub fn admit_with(
+        &mut self,
+        claims: &mut dyn Claims,
+        policy: &Policy,
+        agent: &str,
+        requests: &[Request],
+        now: Option<f64>,
+    ) -> Vec<Verdict> {
+        let mut prepared = self.prepare(policy, agent, requests, now);
+        let at = self.claim_time();
+        prepared.answer_with(|claim| claims.commit(claim, at));
+        let (verdicts, after) = self.admit_prepared(policy, prepared);
+        after.tell(claims, at);
+        verdicts
+    }
+
+    /// The first half of it: identifies the calls and says what each has to hold.
+    pub fn prepare(&mut self, policy: &Policy, agent: &str, requests: &[Request], now: Option<f64>) -> Prepared {
         let now = self.clock(now);
         let session = self.session(policy, agent);
         let again = !requests.is_empty() && requests.iter().all(|request| request.again);
@@ -26,28 +51,75 @@ impl Task {
             self.close_round(policy, session);
             self.open_round(session, false, now);
         }
-        let step = again.then(|| self.replace_step(session, (true, false)));
+        let step_before = again.then(|| self.replace_step(session, (true, false)));
         let agent_symbol = self.sessions.get(session).map_or(0, |session| session.agent_symbol);
-        let calls: Vec<Arc<Call>> = requests
-            .iter()
-            .zip(self.next_number..)
-            .map(|(request, number)| Arc::new(identify(policy, &self.key, request, session, (agent_symbol, number))))
-            .collect();
-        self.next_number = self.next_number.saturating_add(calls.len() as u64);
+        let numbers = self.next_number..;
+        self.next_number = self.next_number.saturating_add(requests.len() as u64);
         let ids = self.call_ids(requests);
-        let forced = if calls.len() > 1 { self.over_budget(policy, session, &calls, &ids) } else { Vec::new() };
+        let step = if requests.is_empty() { None } else { self.step_claim(policy, session).map(|claim| (claim, None)) };
+        let mut firsts = FxHashSet::default();
+        let mut calls = Vec::with_capacity(requests.len());
+        for ((request, number), (id, is_bad)) in requests.iter().zip(numbers).zip(ids) {
+            let call = Arc::new(identify(policy, &self.key, request, session, (agent_symbol, number)));
+            let held = self.claim(policy, &call, (is_bad, again), &mut firsts);
+            calls.push(PreparedCall { call, id, is_bad, held });
+        }
+        let attempts = step_before.map(|before| Attempts { step: Some(before).filter(|_| !own) });
+        Prepared { session, calls, step, attempts, approval: None }
+    }
+
+    /// The second half: judges the calls, once their claims are answered, and says what is to be told of that.
+    pub fn admit_prepared(&mut self, policy: &Policy, prepared: Prepared) -> (Vec<Verdict>, After) {
+        if self.sharing.all {
+            self.learn_counts(&prepared);
+        }
+        let mut after = After::default();
+        let Prepared { session, calls, step, attempts, approval } = prepared;
+        let taken = |task: &Self| {
+            task.sessions.get(session).and_then(|it| it.round.as_ref()).is_some_and(|round| round.step_taken)
+        };
+        let had_step = taken(self);
+        let verdicts = match approval {
+            Some(approval) => {
+                let approved = calls.into_iter().next();
+                approved.map(|call| self.admit_approved(policy, call, approval, &mut after)).into_iter().collect()
+            }
+            None => self.admit_calls(policy, session, (calls, attempts.is_some()), &mut after),
+        };
+        if let Some(step) = attempts.and_then(|attempts| attempts.step) {
+            self.replace_step(session, step);
+        }
+        if let Some((claim, Some(Answer::Granted(grant)))) = step {
+            let holds = grant.taken || claim.forced;
+            if holds && !had_step && taken(self) {
+                let Claim { id, task, .. } = claim;
+                after.settlements.push(Settlement { id, task, ..Settlement::default() });
+            } else if holds {
+                after.releases.push((claim.id, claim.task));
+            }
+        }
+        self.close_if_settled(policy, session);
+        (verdicts, after)
+    }
+
+    fn admit_calls(
+        &mut self,
+        policy: &Policy,
+        session: usize,
+        (calls, again): (Vec<PreparedCall>, bool),
+        after: &mut After,
+    ) -> Vec<Verdict> {
+        let forced = if calls.len() > 1 { self.over_budget(policy, session, &calls) } else { Vec::new() };
         let mut verdicts = Vec::with_capacity(calls.len());
-        for (call, (id, is_bad)) in calls.into_iter().zip(ids) {
+        for PreparedCall { call, id, is_bad, held } in calls {
             let (exact, before) = (call.exact.0, if again { self.forget_attempt(&call) } else { None });
-            let decision = self.decide_now(policy, &call, (&id, is_bad), Given { forced: &forced, ..Given::default() });
-            let verdict = self.commit(policy, call, id, decision);
+            let given = Given { forced: &forced, held: Some(&held), ..Given::default() };
+            let decision = self.decide_now(policy, &call, (&id, is_bad), given);
+            let verdict = self.commit(policy, (call, id), decision, held, after);
             if let Some(before) = before.filter(|_| verdict.action != Action::Allow) {
                 self.restore_first(session, exact, before);
             }
             verdicts.push(verdict);
-        }
-        if let Some(step) = step.filter(|_| !own) {
-            self.replace_step(session, step);
         }
         let mut earlier = std::mem::take(&mut self.remarks);
         if policy.mode == Mode::Audit {
@@ -56,7 +128,6 @@ impl Task {
         if let Some(first) = verdicts.first_mut() {
             first.notes.splice(0..0, earlier.into_iter().map(reply::note));
         }
-        self.close_if_settled(policy, session);
         verdicts
     }
 
@@ -87,13 +158,7 @@ impl Task {
 
     /// `all_or_nothing`: for each policy that applies the budget finding of the first call of the batch that does not fit,
     /// if one does not.
-    fn over_budget(
-        &self,
-        policy: &Policy,
-        session: usize,
-        calls: &[Arc<Call>],
-        ids: &[(Arc<str>, bool)],
-    ) -> Vec<Option<Finding>> {
+    fn over_budget(&self, policy: &Policy, session: usize, calls: &[PreparedCall]) -> Vec<Option<Finding>> {
         let is_whole = |policy: &Policy| policy.budgets.all_or_nothing && policy.mode == Mode::Enforce;
         let mut forced: Vec<Option<Finding>> = policy.each().map(|_| None).collect();
         let Some(share) = self.sessions.get(session).map(|session| &session.share) else { return forced };
@@ -102,19 +167,20 @@ impl Task {
         }
         let (mut pool, mut share) = (self.pool.clone(), share.clone());
         let mut firsts: FxHashSet<u64> = FxHashSet::default();
-        for (call, (_, is_bad)) in calls.iter().zip(ids) {
+        for PreparedCall { call, is_bad, held, .. } in calls {
             // a call with a bad id sinks no batch
             if *is_bad || !firsts.insert(call.exact.0) {
                 continue;
             }
             let funds = Funds { pool: &pool, share: &share };
+            let given = Given { held: Some(held), ..Given::default() };
             for (policy, forced) in
                 policy.each().zip(&mut forced).filter(|(policy, forced)| is_whole(policy) && forced.is_none())
             {
-                let findings = self.decide_under(policy, call, ("", false), funds, (None, &[])).findings;
+                let findings = self.decide_under(policy, call, ("", false), funds, (None, given)).findings;
                 *forced = findings.into_iter().find(|finding| is_budget(finding.reason));
             }
-            let decision = self.decide(policy, call, ("", false), funds, Given::default());
+            let decision = self.decide(policy, call, ("", false), funds, given);
             if decision.action == Action::Allow {
                 pool.take_call(&mut share, &call.tool, decision.retry, 1.0);
             }

@@ -5,6 +5,7 @@ use super::Decision;
 use crate::bounds::{make_room, ASKED, PAST_CALLS};
 use crate::budget::Elapsed;
 use crate::call::Call;
+use crate::claims::{with_key, After, Held, Holding};
 use crate::detect::{Detector, Dispatch};
 use crate::journal::map;
 use crate::policy::{Budgets, Limit, Mode, Policy, Retry};
@@ -18,9 +19,10 @@ impl Task {
     pub(super) fn commit(
         &mut self,
         policy: &Policy,
-        call: Arc<Call>,
-        call_id: Arc<str>,
+        (call, call_id): (Arc<Call>, Arc<str>),
         decision: Decision,
+        mut held: Held,
+        after: &mut After,
     ) -> Verdict {
         let Decision { findings, action, would, reuse_of, reused, retry, takes_step, mut notes, lifted, again } =
             decision;
@@ -51,7 +53,14 @@ impl Task {
         }
         let stop = self.stop_of(policy, &findings, action, &call_id);
         self.journal.judged(&call, &call_id, (self.now, action), &findings, again);
-        let fate = self.enter(policy, &call, &call_id, action, &findings, retry);
+        let verify = match held.grant().and_then(|grant| grant.effect.as_ref()) {
+            Some(answer) => self.doubted(policy, &call, answer),
+            None => None,
+        };
+        let key = held.key.take();
+        let handed = key.as_ref().and_then(|key| with_key(&call, key)).map(Arc::new);
+        let holding = self.hold(action, held, after);
+        let fate = self.enter(policy, &call, &call_id, (action, holding), &findings, retry);
         // the ladder climbs by what holds; where nothing is enforced, by what would have happened
         let enforced = policy.mode == Mode::Enforce;
         let judged = if enforced { action } else { would.unwrap_or(action) };
@@ -76,6 +85,9 @@ impl Task {
             stop,
             bindings: Arc::clone(&policy.bindings),
             lifted,
+            idempotency_key: key,
+            handed,
+            verify,
         }
     }
 
@@ -102,7 +114,7 @@ impl Task {
         policy: &Policy,
         call: &Arc<Call>,
         call_id: &Arc<str>,
-        action: Action,
+        (action, held): (Action, Option<Box<Holding>>),
         findings: &[Finding],
         retry: bool,
     ) -> Fate {
@@ -146,9 +158,32 @@ impl Task {
         let substitute = self.hops.dispatched(policy, &self.needs, call, call_id, now);
         self.out_changing = self.out_changing.saturating_add(usize::from(!call.is_read()));
         let (call, approved) = (Arc::clone(call), false);
-        let out = Out { call, round, first, retry, read_version: self.read_version, approved, substitute };
+        let (read_version, dispatched) = (self.read_version, self.claim_time());
+        let out = Out { call, round, first, retry, read_version, approved, substitute, held, dispatched };
         self.out.insert(Arc::clone(call_id), out);
         Fate::Out
+    }
+
+    /// What a call keeps of what was claimed for it; what does not run gives it back.
+    fn hold(&mut self, action: Action, held: Held, after: &mut After) -> Option<Box<Holding>> {
+        let is_granted = held.grant().map(|grant| grant.taken);
+        let Held { claim: Some(mut claim), verification, .. } = held else { return None };
+        let holds = is_granted.is_some_and(|taken| taken || claim.forced);
+        if action != Action::Allow {
+            if holds {
+                after.releases.push((claim.id, claim.task));
+            }
+            return None;
+        }
+        // nobody answered, and the policy lets it run all the same
+        is_granted?;
+        if !holds {
+            // it runs although its claim was refused, as where an exception lifts that: it takes what can be had
+            claim.id = self.claim_id();
+            claim.forced = true;
+            after.forced.push((*claim).clone());
+        }
+        Some(Box::new(Holding { claim, verification }))
     }
 
     /// Tells the detectors that a call is on its way, for each policy that applies: a cool-down of any of them may have let
@@ -193,8 +228,8 @@ impl Task {
     ) {
         let mut incidents: Vec<IncidentKey> = Vec::new();
         let counts = !findings.iter().any(|finding| finding.reason == Reason::Stopped);
-        if judged > Action::Allow && counts {
-            // what a rule asks counts for nothing: only the answer does
+        // what is asked counts for nothing: only the answer does
+        if judged > Action::Allow && judged != Action::Ask && counts {
             let counts = |finding: &&Finding| (finding.holds || !enforced) && finding.reason != Reason::Rule;
             let holding = findings.iter().filter(counts);
             for incident in holding.flat_map(|finding| &finding.incidents) {
@@ -244,6 +279,6 @@ fn backoff(retry: &Retry) -> Backoff {
 }
 
 /// The tool's own, else the shortest of what the policies give every tool.
-fn timeout(policy: &Policy, call: &Call) -> Option<f64> {
+pub(crate) fn timeout(policy: &Policy, call: &Call) -> Option<f64> {
     call.tool.timeout.or_else(|| policy.each().filter_map(|policy| policy.budgets.tool_time).reduce(f64::min))
 }

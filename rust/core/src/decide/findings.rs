@@ -4,6 +4,7 @@ use std::sync::Arc;
 use callgate_value::{Map, Value};
 
 use crate::call::Call;
+use crate::claims::Held;
 use crate::detect::cycle::CycleStream;
 use crate::detect::{diversity, Before, Detector, Lift};
 use crate::policy::{Detectors, Policy};
@@ -13,7 +14,7 @@ use crate::Reason;
 
 impl Task {
     /// What tools, denials, effects and detectors say.
-    pub(crate) fn gather(&self, policy: &Policy, call: &Call, findings: &mut Vec<Finding>) {
+    pub(crate) fn gather(&self, policy: &Policy, call: &Call, held: &Held, findings: &mut Vec<Finding>) {
         let Some(session) = self.sessions.get(call.session) else { return };
         let detectors = &session.detectors;
         let uncovered = call.asked.as_ref().is_some_and(|asked| self.known.is_uncovered(asked));
@@ -49,7 +50,8 @@ impl Task {
         findings.extend(detectors.frequency.before(&before));
         findings.extend(diversity::before(&before));
         findings.extend(self.denied.before(&before));
-        findings.extend(self.effects.findings(&before).into_iter().flatten());
+        self.gather_held(policy, call, held, findings);
+        self.effects.findings(&before, held, findings);
         findings.extend(self.states.before(&before));
         findings.extend(self.transfers.findings(&before).into_iter().flatten());
         findings.extend(self.cycle_finding(policy, call, thresholds));
@@ -104,8 +106,7 @@ impl Task {
 
 /// What the tool's schema says of the arguments.
 fn invalid(call: &Call) -> Option<Finding> {
-    let schema = call.tool.parameters.as_ref().filter(|_| call.fault.is_none())?;
-    let faults = schema.faults(&call.arguments);
+    let faults = call.faults()?;
     let told: Vec<String> = faults.iter().map(|fault| format!("{}: {}", fault.path, fault.message)).collect();
     let first = told.first()?;
     let more = told.len().saturating_sub(1);

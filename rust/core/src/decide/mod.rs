@@ -3,6 +3,7 @@ mod approval;
 mod batch;
 mod commit;
 mod findings;
+mod held;
 mod ladder;
 mod rules;
 mod strictest;
@@ -13,11 +14,15 @@ use callgate_value::Value;
 
 use crate::budget::{Need, Pool, Share};
 use crate::call::Call;
+use crate::claims::Held;
 use crate::policy::{Mode, Policy};
 use crate::reply;
 use crate::task::Task;
 use crate::verdict::{Action, AskedBy, Finding, Lifted, Note};
 use crate::Reason;
+
+pub(crate) use approval::Approval;
+pub(crate) use commit::timeout;
 
 /// What is decided of one call, before anything is changed.
 struct Decision {
@@ -48,7 +53,12 @@ struct Given<'a> {
     forced: &'a [Option<Finding>],
     /// What a person was told who said yes: it asks no more.
     told: &'a [AskedBy],
+    /// What the call holds; nothing of most reads.
+    held: Option<&'a Held>,
 }
+
+/// What a call holds that claims nothing.
+static NOTHING_HELD: Held = Held { key: None, key_error: None, claim: None, answer: None, verification: None };
 
 impl Task {
     fn decide_now(&self, policy: &Policy, call: &Call, id: (&str, bool), given: Given<'_>) -> Decision {
@@ -60,7 +70,7 @@ impl Task {
     fn decide(&self, policy: &Policy, call: &Call, id: (&str, bool), funds: Funds<'_>, given: Given<'_>) -> Decision {
         let forced = given.forced.iter().map(Option::as_ref).chain(std::iter::repeat(None));
         let decisions = policy.each().zip(forced).map(|(policy, forced)| {
-            let decision = self.decide_under(policy, call, id, funds, (forced, given.told));
+            let decision = self.decide_under(policy, call, id, funds, (forced, given));
             (policy.mode, decision)
         });
         strictest::strictest(decisions).unwrap_or_else(Decision::nothing)
@@ -73,8 +83,9 @@ impl Task {
         call: &Call,
         (call_id, bad_id): (&str, bool),
         funds: Funds<'_>,
-        (forced, told): (Option<&Finding>, &[AskedBy]),
+        (forced, Given { told, held, .. }): (Option<&Finding>, Given<'_>),
     ) -> Decision {
+        let held = held.unwrap_or(&NOTHING_HELD);
         let Some(session) = self.sessions.get(call.session) else { return Decision::nothing() };
         let round = session.round.as_ref();
         let first = round.and_then(|round| round.firsts.get(&call.exact.0)).cloned();
@@ -105,8 +116,9 @@ impl Task {
         // where nothing is enforced the step is taken all the same, and every call of the round says that it is one too many
         let over = round.is_some_and(|round| round.step_over);
         let need = Need { step: needs_step || over, retry };
-        self.gather(policy, call, &mut findings);
+        self.gather(policy, call, held, &mut findings);
         funds.pool.check(policy, funds.share, &call.tool, need, elapsed, &mut findings);
+        Self::gather_short(policy, held, &mut findings);
         if let Some(forced) = forced.filter(|forced| !findings.iter().any(|finding| finding.reason == forced.reason)) {
             findings.push(forced.clone());
         }
@@ -114,7 +126,11 @@ impl Task {
         findings.sort_by_key(|finding| finding.reason);
         let lifted = self.lift(policy, call, &session.agent, &mut findings);
         self.climb(policy, &mut findings);
-        findings.retain(|finding| finding.action != Action::Ask || !told.contains(&finding.told()));
+        findings.retain(|finding| {
+            let is_answered = || told.contains(&finding.told()) || self.confirmed.covers(call, &finding.told());
+            finding.action != Action::Ask || !is_answered()
+        });
+        let already = self.already(held, &mut findings);
         let reused = self.reuse(policy, call, &findings);
         if reused.is_some() {
             for finding in findings.iter_mut().filter(|finding| finding.action == Action::Refuse) {
@@ -129,7 +145,7 @@ impl Task {
             would: softened.then_some(strongest),
             findings,
             reuse_of: None,
-            reused,
+            reused: reused.or(already),
             retry,
             notes: Vec::new(),
             lifted,

@@ -1,44 +1,72 @@
-//! `repeated_effect` and effects of which nobody knows whether they happened: reasons `duplicate_effect` and
-//! `ambiguous_effect`.
+//! `repeated_effect`: what the ledger says of a call's effect, as findings: reasons `duplicate_effect`, `effect_in_flight`,
+//! `idempotency_conflict` and `ambiguous_effect`. What happened once stands in the ledger; here it is only counted how often
+//! an effect without a key of its own has happened, for rungs above the first.
+use callgate_value::Value;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{counted, Before, Observation, Remarks};
 use crate::call::Call;
-use crate::policy::{Effect, ErrorClass};
+use crate::claims::Held;
+use crate::policy::Effect;
+use crate::shared::EffectAnswer;
 use crate::verdict::{Action, Finding, IncidentKey};
 use crate::Reason;
 
-/// Effects of the task, brought up to date at once. Never forgotten: a forgotten effect could happen twice.
+/// The code of an answer with what an earlier call under the same key brought.
+pub(crate) const ALREADY_CREATED: &str = "ALREADY_CREATED";
+
+/// Successes of external calls by exact identity, brought up to date at once. Never forgotten: a forgotten effect could
+/// happen twice.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Effects {
-    /// Successes of external calls by exact identity.
     done: FxHashMap<u64, u64>,
-    /// Ambiguous outcomes by tool, each with its target.
-    unknown: FxHashMap<u64, Vec<Option<u64>>>,
 }
 
 impl Effects {
     /// What speaks against running the call.
-    pub(crate) fn findings(&self, before: &Before<'_>) -> [Option<Finding>; 2] {
+    pub(crate) fn findings(&self, before: &Before<'_>, held: &Held, findings: &mut Vec<Finding>) {
+        let answer = held.grant().and_then(|grant| grant.effect.as_ref());
+        findings.extend(self.duplicate(before, held, answer));
+        let Some(answer) = answer else { return };
+        let incident = IncidentKey::TaskCall { call: before.call.loose };
+        let since = |since: &f64| vec![("since", Value::Float(*since))];
+        findings.extend(match answer {
+            EffectAnswer::New | EffectAnswer::Completed { .. } => None,
+            // a wait like another: many may ask at once, and none of them is lost
+            EffectAnswer::InFlight { since: at } => Some(Finding::refuse(Reason::EffectInFlight, since(at))),
+            EffectAnswer::Conflict { since: at } => {
+                Some(Finding::refuse(Reason::IdempotencyConflict, since(at)).within(incident))
+            }
+            EffectAnswer::Unknown { since: at, key, checked, .. } => {
+                let mut evidence = since(at);
+                evidence.push(("key", Value::from(key.as_str())));
+                evidence.push(("checked", Value::Int(i64::try_from(*checked).unwrap_or(i64::MAX))));
+                let mut finding = Finding::refuse(Reason::AmbiguousEffect, evidence);
+                finding.action = Action::Ask;
+                Some(finding)
+            }
+        });
+    }
+
+    /// It has happened: under its declared key, or as often as a rung allows.
+    fn duplicate(&self, before: &Before<'_>, held: &Held, answer: Option<&EffectAnswer>) -> Option<Finding> {
         let call = before.call;
-        let duplicate = before.thresholds.repeated_effect.and_then(|rungs| {
-            let once = call.tool.effect == Effect::External && !call.tool.idempotent;
-            let count = self.done.get(&call.exact.0).copied().filter(|count| once && rungs.reached(*count))?;
-            let incident = IncidentKey::TaskCall { call: call.loose };
-            Some(Finding::refuse(Reason::DuplicateEffect, counted(count, rungs.refuse_after)).within(incident))
-        });
-        let open = matches!(call.tool.effect, Effect::External | Effect::Write)
-            && self
-                .unknown
-                .get(&call.tool_symbol)
-                .is_some_and(|targets| targets.iter().any(|it| meets(*it, call.target)));
-        let ambiguous = open.then(|| {
-            let mut finding = Finding::refuse(Reason::AmbiguousEffect, Vec::new());
-            finding.action = Action::Ask;
-            finding
-        });
-        [duplicate, ambiguous]
+        let incident = IncidentKey::TaskCall { call: call.loose };
+        let completed = match answer {
+            Some(EffectAnswer::Completed { at, .. }) => Some(*at),
+            _ => None,
+        };
+        if held.key.is_some() {
+            let mut finding = Finding::refuse(Reason::DuplicateEffect, vec![("at", Value::Float(completed?))]);
+            finding.code = Some(ALREADY_CREATED.into());
+            return Some(finding.within(incident));
+        }
+        let rungs = before.thresholds.repeated_effect?;
+        let once = call.tool.effect == Effect::External && !call.tool.idempotent;
+        let count = self.done.get(&call.exact.0).copied().unwrap_or(0).max(u64::from(completed.is_some()));
+        (once && rungs.reached(count))
+            .then(|| Finding::refuse(Reason::DuplicateEffect, counted(count, rungs.refuse_after)).within(incident))
     }
 
     /// A success that came to its turn: a note, where a rung says so.
@@ -48,35 +76,12 @@ impl Effects {
         }
     }
 
-    /// The call was out when the task was saved: its outcome will never be told.
-    pub(crate) fn lost(&mut self, call: &Call) {
-        self.ended(call, true, Some(ErrorClass::Ambiguous), false);
-    }
-
     /// An outcome, at once.
-    pub(crate) fn ended(&mut self, call: &Call, failed: bool, class: Option<ErrorClass>, approved: bool) {
-        if !matches!(call.tool.effect, Effect::External | Effect::Write) {
-            return;
-        }
-        if failed {
-            if class == Some(ErrorClass::Ambiguous) {
-                self.unknown.entry(call.tool_symbol).or_default().push(call.target);
-            }
-            return;
-        }
-        if call.tool.effect == Effect::External && !call.tool.idempotent {
+    pub(crate) fn ended(&mut self, call: &Call, failed: bool) {
+        let counts = call.tool.effect == Effect::External && !call.tool.idempotent && call.tool.idempotency.is_none();
+        if counts && !failed {
             let count = self.done.entry(call.exact.0).or_default();
             *count = count.saturating_add(1);
         }
-        if approved {
-            if let Some(targets) = self.unknown.get_mut(&call.tool_symbol) {
-                targets.retain(|it| !meets(*it, call.target));
-            }
-        }
     }
-}
-
-/// Without a target on either side, any call of the tool is meant.
-fn meets(one: Option<u64>, other: Option<u64>) -> bool {
-    one.is_none() || other.is_none() || one == other
 }

@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use crate::bounds::{make_room, CALLS, STORED};
+use crate::decisions::No;
 use crate::outcome::{Judged, Outcome};
 use crate::policy::{ErrorClass, FallbackStep, Policy};
 use crate::task::{Attempts, Out, Stored, Task};
@@ -10,9 +11,9 @@ impl Task {
     /// Everything that is brought up to date at once. Answers with the retries that the call has used.
     pub(super) fn account(&mut self, policy: &Policy, judged: &Judged, outcome: &Outcome, out: &Out, now: f64) -> u64 {
         let call = &*out.call;
-        self.effects.ended(call, judged.failed, judged.class, out.approved);
+        self.effects.ended(call, judged.failed);
         if judged.class == Some(ErrorClass::Denied) {
-            self.denied.record(call, Vec::new(), now);
+            self.denied.record(call, Vec::new(), &No::default(), now);
         }
         self.store(policy, judged, outcome, out, now);
         let Some(session) = self.sessions.get_mut(call.session) else { return 0 };

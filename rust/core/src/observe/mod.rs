@@ -10,6 +10,7 @@ mod write;
 use std::sync::Arc;
 
 use crate::call::Call;
+use crate::claims::Claims;
 use crate::detect::{Detector, Observation, Remarks};
 use crate::envelope::Envelope;
 use crate::fallback::{Offer, Skipped};
@@ -18,6 +19,7 @@ use crate::outcome::{judge, Judged, Outcome};
 use crate::policy::{ErrorClass, Mode, Policy};
 use crate::reply;
 use crate::round::Fate;
+use crate::shared::Settlement;
 use crate::task::Task;
 use crate::verdict::{Assessment, Grade, Next, Stop};
 
@@ -61,6 +63,39 @@ impl Task {
         outcome: &Outcome,
         now: Option<f64>,
     ) -> Result<Assessment, String> {
+        self.with_own(|task, own| task.observe_with(own, policy, call_id, outcome, now))
+    }
+
+    /// The same, where `claims` is told how the call ends what it held.
+    ///
+    /// # Errors
+    /// The id, if no call of that id is out.
+    pub fn observe_with(
+        &mut self,
+        claims: &mut dyn Claims,
+        policy: &Policy,
+        call_id: &str,
+        outcome: &Outcome,
+        now: Option<f64>,
+    ) -> Result<Assessment, String> {
+        let (assessment, settlement) = self.observe_apart(policy, call_id, outcome, now)?;
+        if let Some(settlement) = settlement {
+            claims.settle(&settlement, self.claim_time());
+        }
+        Ok(assessment)
+    }
+
+    /// The same, for a host that tells whoever keeps the shared state itself.
+    ///
+    /// # Errors
+    /// The id, if no call of that id is out.
+    pub fn observe_apart(
+        &mut self,
+        policy: &Policy,
+        call_id: &str,
+        outcome: &Outcome,
+        now: Option<f64>,
+    ) -> Result<(Assessment, Option<Settlement>), String> {
         let now = self.clock(now);
         let Some((id, out)) = self.out.remove_entry(call_id) else { return Err(call_id.to_owned()) };
         let call = Arc::clone(&out.call);
@@ -68,6 +103,10 @@ impl Task {
         self.out_changing = self.out_changing.saturating_sub(usize::from(!call.is_read()));
         self.came_back(&call);
         let retries = self.account(policy, &judged, outcome, &out, now);
+        let (resolutions, asked_again) = self.verified(policy, &call, &out, (&judged, outcome));
+        let in_doubt = judged.class == Some(ErrorClass::Ambiguous) && call.tool.has_effects();
+        let verification = if in_doubt { self.doubt(&out) } else { asked_again };
+        let settlement = self.settlement(&judged, outcome, &out, resolutions, policy);
         let marks = self.fill_needs(policy, &mut judged, &id, outcome, &out);
         let others = self.stirred.saturating_sub(self.stirred_by.get(&call.loose).copied().unwrap_or(0));
         let assessed = (judged.grade, judged.class, judged.gaps.clone());
@@ -116,7 +155,8 @@ impl Task {
         }
         let next = match next {
             _ if closed.stop.is_some() || self.stop.is_some() => Next::Exit,
-            Next::Continue if closed.retries.contains(&id) => Next::Retry(pause(&call, retries)),
+            Next::Continue if closed.retries.contains(&id) && !in_doubt => Next::Retry(pause(&call, retries)),
+            Next::Continue if verification.is_some() => verification.map_or(Next::Continue, Next::Verify),
             Next::Continue if offers.iter().any(|offer| offer.call_id == id) => Next::Substitute,
             next => next,
         };
@@ -124,7 +164,7 @@ impl Task {
         if policy.mode == Mode::Audit {
             notes.clear();
         }
-        Ok(Assessment {
+        let assessment = Assessment {
             call_id: id,
             grade,
             class,
@@ -138,7 +178,8 @@ impl Task {
             cached,
             envelope,
             stop: closed.stop,
-        })
+        };
+        Ok((assessment, settlement))
     }
 
     /// A call that was allowed never ran: what it reserved is given back.
@@ -146,6 +187,36 @@ impl Task {
     /// # Errors
     /// The id, if no call of that id is out.
     pub fn abandon(&mut self, policy: &Policy, call_id: &str, now: Option<f64>) -> Result<(), String> {
+        self.with_own(|task, own| task.abandon_with(own, policy, call_id, now))
+    }
+
+    /// The same, where it is given back to `claims`.
+    ///
+    /// # Errors
+    /// The id, if no call of that id is out.
+    pub fn abandon_with(
+        &mut self,
+        claims: &mut dyn Claims,
+        policy: &Policy,
+        call_id: &str,
+        now: Option<f64>,
+    ) -> Result<(), String> {
+        if let Some((id, task)) = self.abandon_apart(policy, call_id, now)? {
+            claims.release(&id, &task, self.claim_time());
+        }
+        Ok(())
+    }
+
+    /// The same, for a host that releases the claim itself: its id and task, where there is one.
+    ///
+    /// # Errors
+    /// The id, if no call of that id is out.
+    pub fn abandon_apart(
+        &mut self,
+        policy: &Policy,
+        call_id: &str,
+        now: Option<f64>,
+    ) -> Result<Option<(String, String)>, String> {
         self.clock(now);
         let Some((id, out)) = self.out.remove_entry(call_id) else { return Err(call_id.to_owned()) };
         let call = out.call;
@@ -166,7 +237,7 @@ impl Task {
             }
         }
         self.close_if_settled(policy, call.session);
-        Ok(())
+        Ok(out.held.map(|held| (held.claim.id, held.claim.task)))
     }
 
     /// A call ended, whatever came of it.
@@ -199,6 +270,10 @@ fn feeds(call: &Call, judged: &Judged, retries: u64) -> bool {
 
 fn next(call: &Call, judged: &Judged, retries: u64) -> Next {
     let (Some(class), Some(retry)) = (judged.class, &call.tool.retry) else { return Next::Continue };
+    // what may have happened is never sent again by itself
+    if class == ErrorClass::Ambiguous && call.tool.has_effects() {
+        return Next::Continue;
+    }
     if !retry.classes.contains(&class) || retries >= retry.max {
         return Next::Continue;
     }

@@ -108,6 +108,7 @@ impl Policy {
             combined_of: Vec::new(),
             exceptions: Vec::new(),
             refuse_undeclared: false,
+            on_store_failure_allow: false,
             on_error_allow_reads: false,
             final_answer: true,
             window: 1,

@@ -4,6 +4,7 @@ mod budgets;
 mod combined;
 mod contract;
 mod detectors;
+mod effects;
 mod fallback;
 mod identity;
 mod needs;
@@ -22,6 +23,7 @@ pub use binding::{Binding, Exception, Match};
 pub use budgets::{Budgets, Limit};
 pub use contract::{Coverage, ErrorClass, ErrorRule, Jitter, ResultContract, Retry, Waiting};
 pub use detectors::{Cycle, Detectors, Diversity, ExactRepeat, NoGain, Oscillation, Rungs};
+pub use effects::{Breaker, Idempotency, PassAs, Verify};
 pub use fallback::{Edge, EdgeKind, End, Fallback, FallbackStep};
 pub use identity::{Identity, Trim};
 pub use needs::Need;
@@ -88,6 +90,8 @@ pub struct Policy {
     pub exceptions: Vec<Exception>,
     /// Whether undeclared tools are refused.
     pub refuse_undeclared: bool,
+    /// Whether calls run although the shared state cannot be reached.
+    pub on_store_failure_allow: bool,
     /// Whether an error inside a decision lets reads through.
     pub on_error_allow_reads: bool,
     /// Whether the model gets one more turn after a stop.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Coverage, Detectors, ErrorRule, Identity, ResultContract, Retry, Waiting};
+use super::{Breaker, Coverage, Detectors, ErrorRule, Idempotency, Identity, ResultContract, Retry, Verify, Waiting};
 use crate::expression::Expression;
 
 /// What a call does to the world.
@@ -66,6 +66,12 @@ pub struct Tool {
     pub retry: Option<Retry>,
     /// The server that it lives on.
     pub server: Option<Arc<str>>,
+    /// When it is left alone.
+    pub breaker: Option<Arc<Breaker>>,
+    /// What tells one of its effects from another.
+    pub idempotency: Option<Arc<Idempotency>>,
+    /// The call that finds out what became of one.
+    pub verify: Option<Arc<Verify>>,
     /// How long a call may take, in seconds.
     pub timeout: Option<f64>,
     /// How long a result may be reused, in seconds.
@@ -75,6 +81,19 @@ pub struct Tool {
 }
 
 impl Tool {
+    /// Whether the ledger keeps its effects.
+    #[must_use]
+    pub fn has_effects(&self) -> bool {
+        matches!(self.effect, Effect::Write | Effect::External)
+    }
+
+    /// Whether the same call may be sent again although nobody knows what became of the first: it is idempotent, and the
+    /// tool gets the key by which it can tell.
+    #[must_use]
+    pub fn may_be_resent(&self) -> bool {
+        self.idempotent && self.idempotency.as_ref().is_some_and(|it| it.pass_as.is_some())
+    }
+
     /// A tool of which nothing is declared.
     #[must_use]
     pub fn undeclared(name: &str, detectors: Arc<Detectors>) -> Self {
@@ -95,6 +114,9 @@ impl Tool {
             errors: Vec::new(),
             retry: None,
             server: None,
+            breaker: None,
+            idempotency: None,
+            verify: None,
             timeout: None,
             cache_ttl: 300.0,
             detectors,

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::about::About;
 use crate::budget::{Pool, Spent};
 use crate::call::Call;
+use crate::claims::{Confirmed, Doubts, Holding, Revival, Sharing};
+use crate::decisions::Decisions;
 use crate::detect::cycle::CycleStream;
 use crate::detect::denied::Denied;
 use crate::detect::no_gain::TaskNoGain;
@@ -26,6 +28,7 @@ use crate::journal::Journal;
 use crate::needs::Needs;
 use crate::policy::Policy;
 use crate::round::Round;
+use crate::shared::Shared;
 use crate::verdict::{AskedBy, Lifted, RuleKey, Stop};
 
 pub use event::Event;
@@ -55,6 +58,17 @@ pub(crate) struct Out {
     pub(crate) approved: bool,
     /// Its tool stands in for another one.
     pub(crate) substitute: bool,
+    /// What it holds of the shared state; nothing for most reads.
+    pub(crate) held: Option<Box<Holding>>,
+    /// When that was, on the clock of claims.
+    pub(crate) dispatched: f64,
+}
+
+impl Out {
+    /// How the ledger names who found out about an effect.
+    pub(crate) fn dispatch_name(&self) -> u64 {
+        self.call.number
+    }
 }
 
 /// A call that a person is asked about.
@@ -82,8 +96,8 @@ pub struct Task {
     pub(crate) key: SymbolKey,
     pub(crate) generation: u64,
     pub(crate) about: About,
-    /// `task.confirmation`: 1, and one more with each approval.
-    pub(crate) confirmation: u64,
+    /// What a person has said yes to.
+    pub(crate) confirmed: Confirmed,
     pub(crate) now: f64,
     pub(crate) started: f64,
     pub(crate) sessions: Vec<Session>,
@@ -91,6 +105,7 @@ pub struct Task {
     pub(crate) next_call: u64,
     pub(crate) next_round: u64,
     pub(crate) next_number: u64,
+    pub(crate) next_claim: u64,
     /// Loose identities that were admitted: the table of past calls.
     pub(crate) seen: FxHashSet<u64>,
     pub(crate) known: Known,
@@ -113,6 +128,7 @@ pub struct Task {
     pub(crate) hops: Hops,
     pub(crate) providers: Providers,
     pub(crate) journal: Journal,
+    pub(crate) decisions: Decisions,
     #[serde(skip)]
     pub(crate) out: FxHashMap<Arc<str>, Out>,
     #[serde(skip)]
@@ -138,6 +154,15 @@ pub struct Task {
     pub(crate) offers: Vec<Offer>,
     #[serde(skip)]
     pub(crate) skipped: Vec<Skipped>,
+    /// The ledger and the breakers of a task that shares them with nobody.
+    #[serde(skip)]
+    pub(crate) shared: Shared,
+    #[serde(skip)]
+    pub(crate) sharing: Sharing,
+    #[serde(skip)]
+    pub(crate) doubts: Doubts,
+    /// What a snapshot tells of the shared state.
+    pub(crate) revival: Revival,
 }
 
 impl Task {
@@ -149,7 +174,7 @@ impl Task {
             key: SymbolKey::new(key),
             generation: 0,
             about: About::default(),
-            confirmation: 1,
+            confirmed: Confirmed::default(),
             now,
             started: now,
             sessions: Vec::new(),
@@ -157,6 +182,7 @@ impl Task {
             next_call: 0,
             next_round: 0,
             next_number: 1,
+            next_claim: 0,
             seen: FxHashSet::default(),
             known: Known::default(),
             read_version: 0,
@@ -176,6 +202,7 @@ impl Task {
             hops: Hops::default(),
             providers: Providers::default(),
             journal: Journal::default(),
+            decisions: Decisions::default(),
             out: FxHashMap::default(),
             asked: FxHashMap::default(),
             stored: FxHashMap::default(),
@@ -186,7 +213,18 @@ impl Task {
             remarks: Vec::new(),
             offers: Vec::new(),
             skipped: Vec::new(),
+            shared: Shared::default(),
+            sharing: Sharing::default(),
+            doubts: Doubts::default(),
+            revival: Revival::default(),
         }
+    }
+
+    /// The same task, sharing what `sharing` says with others.
+    #[must_use]
+    pub fn sharing(mut self, sharing: Sharing) -> Self {
+        self.sharing = sharing;
+        self
     }
 
     /// The same task with what the host says about it.
