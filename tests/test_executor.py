@@ -114,6 +114,45 @@ def test_whoever_is_named_is_asked(tmp_path: Path, yes: bool) -> None:
         assert result.reply is not None and json.loads(result.reply)["success"] is False
 
 
+@pytest.mark.parametrize("answer", [None, 1, "yes"])
+def test_what_is_neither_yes_nor_no_is_no_answer(tmp_path: Path, answer: Any) -> None:
+    task = gate(tmp_path, READ, '  rules: [{id: all, phase: admit, when: "true", action: ask}]\n').task("t")
+    with pytest.raises(TypeError, match="`approve` has to return True or False"):
+        task.call(Call(look, {"q": "a"}, approve=lambda verdict: answer))
+
+
+def test_a_coroutine_that_nobody_awaits_is_no_yes(tmp_path: Path) -> None:
+    from callgate.adapters import anthropic
+
+    task = gate(tmp_path, READ, '  rules: [{id: all, phase: admit, when: "true", action: ask}]\n').task("t")
+    ran: list[str] = []
+
+    async def later(verdict: Any) -> bool:
+        return True
+
+    with pytest.raises(TypeError, match="found `coroutine`"):
+        task.call(Call(lambda q: ran.append(q), {"q": "a"}, tool="look", approve=later))
+    use = {"type": "tool_use", "id": "t0", "name": "look", "input": {"q": "b"}}
+    response = {"role": "assistant", "content": [use], "stop_reason": "tool_use"}
+    approve: Any = later
+    with pytest.raises(TypeError, match="found `coroutine`"):
+        anthropic.take_turn(task, response, {"look": lambda q: ran.append(q)}, approve=approve)
+    assert ran == []
+
+
+def test_a_further_attempt_of_what_a_person_agreed_to_is_asked_about_anew(tmp_path: Path) -> None:
+    rule = '  rules: [{id: big, phase: admit, when: "true", action: ask}]\n'
+    task = gate(tmp_path, RETRY, rule, pauses=noted([])).task("t")
+    asked: list[str] = []
+
+    def approve(verdict: Any) -> bool:
+        asked.append(verdict.tool)
+        return True
+
+    result = task.call(Call(Flaky(ConnectionRefusedError("no")), approve=approve))
+    assert (result.ok, result.attempts, asked) == (True, 2, ["flaky", "flaky"])
+
+
 def test_an_asker_that_fails_leaves_nothing_out(tmp_path: Path) -> None:
     rule = '  rules: [{id: big, phase: admit, when: "args.q == \\"big\\"", action: ask}]\n'
     task = gate(tmp_path, READ, rule).task("t")

@@ -10,7 +10,7 @@ from callgate.cli.main import main
 
 # Those that say what the tools of a family do have a manifest of their own name.
 FAMILIES = ["browser", "control", "files", "http", "mail", "shell", "sql", "tickets", "web-search"]
-PACKS = sorted([*FAMILIES, "coding-agent", "default", "order-lookup", "procurement", "strict"])
+PACKS = sorted([*FAMILIES, "coding-agent", "default", "order-lookup", "payments", "procurement", "strict"])
 
 
 def test_the_packs_are_the_folders_of_policies(root: Path) -> None:

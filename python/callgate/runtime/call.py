@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,21 @@ from .missing import MISSING
 if TYPE_CHECKING:
     from callgate._core import Assessment, Note, Verdict
 
-Approve = Callable[["Verdict"], bool]
-"""Asks a person about a call: gets the verdict, returns whether it may run."""
+Approve = Callable[["Verdict"], Any]
+"""Asks a person about a call: gets the verdict, returns whether it may run; with `acall` it may be awaitable."""
+
+
+def answered(answer: object) -> bool:
+    """What a person was understood to say.
+
+    Raises:
+        TypeError: it is neither yes nor no. A coroutine that nobody awaits must not be taken for a yes.
+    """
+    if isinstance(answer, bool):
+        return answer
+    if isinstance(answer, Coroutine):
+        answer.close()
+    raise TypeError(f"`approve` has to return True or False, found `{type(answer).__name__}`")
 
 
 def denied_reply(verdict: Verdict, words: str) -> str:
@@ -67,6 +80,10 @@ class Call:
             raise TypeError(f'{self.function!r} has no name that a policy could know: write `Call(..., tool="name")`')
         return name
 
+    def with_arguments(self, arguments: Mapping[str, Any]) -> Call:
+        """The same call with other arguments, and without what belongs to one call alone."""
+        return Call(self.function, arguments, self.tool, None, None, self.approve, self.threaded)
+
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
@@ -82,6 +99,7 @@ class CallResult:
         notes: for the model, beside the result.
         retry_after: where a further attempt would help and none was made, or the call was refused for a while: seconds.
         denied: a person said no.
+        verified: `landed` or `absent`, where it was not known whether it happened and the declared call found out.
     """
 
     verdict: Verdict
@@ -93,6 +111,7 @@ class CallResult:
     notes: tuple[Note, ...] = ()
     retry_after: float | None = None
     denied: bool = False
+    verified: str | None = None
 
     @property
     def tool(self) -> str:

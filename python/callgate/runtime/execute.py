@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from .call import Call, CallResult
+from .call import Call, CallResult, answered
 from .run import Limit, Run
 from .servers import Leave
 from .workers import WORKERS, Came
@@ -29,9 +30,8 @@ def call_all(task: Task, calls: Sequence[Call]) -> list[CallResult]:
     runs = admitted(task, calls)
     try:
         for run in runs:
-            while run.is_asked and run.call.approve is not None:
-                run.decide(bool(run.call.approve(run.verdict)))
-        _drive([run for run in runs if run.is_open])
+            _ask(run)
+        drive([run for run in runs if run.is_open])
     finally:
         for run in runs:
             run.interrupted()
@@ -73,7 +73,7 @@ def of_arguments(function: Any, arguments: Mapping[str, Any]) -> Call:
         return function
     guarded: Call | None = getattr(function, "guarded", None)
     if isinstance(guarded, Call):
-        return Call(guarded.function, arguments, guarded.tool, None, None, guarded.approve, guarded.threaded)
+        return guarded.with_arguments(arguments)
     if not callable(function):
         raise TypeError(f"a tool has to be a function, found `{type(function).__name__}`")
     return Call(function, arguments)
@@ -84,26 +84,54 @@ def is_coroutine_function(function: Any) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
-def _drive(runs: Sequence[Run]) -> None:
+def drive(runs: Sequence[Run], *, at_once: int | None = None) -> None:
+    """Run calls until all are over, so many at once.
+
+    A single one runs in the caller's thread where no time applies to it.
+    """
     if len(runs) == 1 and (not runs[0].call.threaded or runs[0].limit() is None):
         _in_place(runs[0])
     elif runs:
-        _Threads().drive(runs)
+        _Threads().drive(runs, at_once)
 
 
 def _in_place(run: Run) -> None:
     """In the caller's thread: nothing can end the waiting, and nothing has to."""
+    if run.opening is not None:
+        _sleep(run, run.opening)
+        _again(run)
     while run.is_open:
-        run.has_started = True
+        at_work = run.at_work
+        if at_work.call.threaded and at_work.limit() is not None:
+            _Threads().drive([run], None)  # the call that finds out has a time of its own
+            return
+        at_work.has_started = True
         try:
-            came = Came(run.invoke())
+            came = Came(at_work.invoke())
         except Exception as error:
             came = Came(error=error)
         pause = run.ended(came)
         if pause is None:
             return
+        _sleep(run, pause)
+        _again(run)
+
+
+def _ask(run: Run) -> None:
+    """Have a person decide, as long as there is something to decide and somebody to ask one."""
+    while run.is_asked and run.call.approve is not None:
+        run.decide(answered(run.call.approve(run.verdict)))
+
+
+def _again(run: Run) -> None:
+    """Admit what comes next; a person may have to decide about it anew."""
+    if not run.again():
+        _ask(run)
+
+
+def _sleep(run: Run, pause: float) -> None:
+    if pause > 0.0:
         (run.task.gate.pauses.sleep or time.sleep)(pause)
-        run.again()
 
 
 class _Waiting(NamedTuple):
@@ -123,34 +151,41 @@ class _Threads:
         self._events: SimpleQueue[tuple[object, Came | None]] = SimpleQueue()
         self._waiting: dict[object, _Waiting] = {}
 
-    def drive(self, runs: Sequence[Run]) -> None:
+    def drive(self, runs: Sequence[Run], at_once: int | None) -> None:
         """Run them until all are over.
 
         What a function raises is the outcome of its call alone. An interruption of the caller, or one that a function
         raises in its place, ends the waiting for all.
         """
         try:
-            for run in runs:
-                self._start(run)
-            while self._waiting:
-                self._step()
+            left = deque(runs)
+            while left or self._waiting:
+                while left and (at_once is None or len(self._waiting) < at_once):
+                    run = left.popleft()
+                    if run.opening is None:
+                        self._start(run)
+                    else:
+                        self._wait(run, run.opening)
+                if self._waiting:
+                    self._step()
         finally:
             for waiting in self._waiting.values():
                 if waiting.leave is not None:
                     waiting.leave()
 
     def _start(self, run: Run) -> None:
-        key, limit = object(), run.limit()
-        run.has_started = True
-        if run.call.threaded:
+        at_work = run.at_work
+        key, limit = object(), at_work.limit()
+        at_work.has_started = True
+        if at_work.call.threaded:
             give_up = partial(self._events.put, (key, None))
-            leave = run.task.gate.servers.enter(run.verdict.server, give_up)
+            leave = run.task.gate.servers.enter(at_work.verdict.server, give_up)
             until = _FOR_EVER if limit is None else time.monotonic() + limit.seconds
             self._waiting[key] = _Waiting(run, until, limit, leave)
-            WORKERS.start(run.invoke, lambda came: self._events.put((key, came)))
+            WORKERS.start(at_work.invoke, lambda came: self._events.put((key, came)))
             return
         try:
-            came = Came(run.invoke())
+            came = Came(at_work.invoke())
         except Exception as error:
             came = Came(error=error)
         self._ended(run, came)
@@ -184,24 +219,28 @@ class _Threads:
             self._give_up(key, waiting.limit.layer)
             return
         del self._waiting[key]
-        if waiting.run.again():
+        _again(waiting.run)
+        if waiting.run.is_open:
             self._start(waiting.run)
 
     def _give_up(self, key: object, layer: str) -> None:
         waiting = self._waiting.pop(key)
-        run, verdict = waiting.run, waiting.run.verdict
+        run, at_work = waiting.run, waiting.run.at_work
+        server = at_work.verdict.server
         if waiting.leave is not None:
             waiting.leave()
-        if layer == "server" and waiting.limit is not None and waiting.limit.layer == "server" and verdict.server:
-            run.task.gate.servers.silent(verdict.server)
-        self._ended(run, Came(error=run.timed_out(layer, waiting.limit)))
+        if layer == "server" and waiting.limit is not None and waiting.limit.layer == "server" and server is not None:
+            run.task.gate.servers.silent(server)
+        self._ended(run, Came(error=at_work.timed_out(layer, waiting.limit)))
 
     def _ended(self, run: Run, came: Came) -> None:
         pause = run.ended(came)
-        if pause is None:
-            return
+        if pause is not None:
+            self._wait(run, pause)
+
+    def _wait(self, run: Run, pause: float) -> None:
         sleep = run.task.gate.pauses.sleep
-        if sleep is not None:
+        if sleep is not None and pause > 0.0:
             sleep(pause)
             pause = 0.0
         self._waiting[object()] = _Waiting(run, time.monotonic() + pause, None, None)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .call import Call, CallResult
+from .call import Call, CallResult, answered
 from .execute import admitted, ends, is_coroutine_function
+from .off_loop import in_a_thread, off_loop
 from .run import Run
-from .workers import WORKERS, Came
+from .workers import Came
 
 if TYPE_CHECKING:
     from .task import Task
@@ -20,22 +22,24 @@ async def call_all(task: Task, calls: Sequence[Call]) -> list[CallResult]:
     """Judge calls as one batch, run those that are let through, and give what came of each, in their order.
 
     Coroutine functions run in this event loop, plain ones in threads. Cancelled, it cancels what runs, tells the task
-    of it, and gives back what did not start.
+    of it, and gives back what did not start. What asks a store is done in threads too.
     """
-    runs = admitted(task, calls)
+    runs: list[Run] = []
     try:
+        await off_loop(task.gate, lambda: runs.extend(admitted(task, calls)))
         for run in runs:
-            while run.is_asked and run.call.approve is not None:
-                answer: Any = run.call.approve(run.verdict)
-                run.decide(bool(await answer if inspect.isawaitable(answer) else answer))
-        await _drive([run for run in runs if run.is_open])
+            await _ask(run)
+        await drive([run for run in runs if run.is_open])
     finally:
         for run in runs:
             run.interrupted()
     return ends(task, runs)
 
 
-async def _drive(runs: Sequence[Run]) -> None:
+async def drive(runs: Sequence[Run]) -> None:
+    """Run calls until all are over, all at once."""
+    if not runs:
+        return
     if len(runs) == 1:
         await _to_its_end(runs[0])
         return
@@ -54,13 +58,33 @@ async def _drive(runs: Sequence[Run]) -> None:
 
 
 async def _to_its_end(run: Run) -> None:
-    pauses = run.task.gate.pauses
+    if run.opening is not None:
+        await _sleep(run, run.opening)
+        await _again(run)
     while run.is_open:
-        pause = run.ended(await _attempt(run))
+        came = await _attempt(run.at_work)
+        pause = await off_loop(run.task.gate, partial(run.ended, came))
         if pause is None:
             return
-        await (pauses.sleep_async or asyncio.sleep)(pause)
-        run.again()
+        await _sleep(run, pause)
+        await _again(run)
+
+
+async def _ask(run: Run) -> None:
+    while run.is_asked and run.call.approve is not None:
+        answer: Any = run.call.approve(run.verdict)
+        approved = answered(await answer if inspect.isawaitable(answer) else answer)
+        await off_loop(run.task.gate, partial(run.decide, approved))
+
+
+async def _again(run: Run) -> None:
+    if not await off_loop(run.task.gate, run.again):
+        await _ask(run)
+
+
+async def _sleep(run: Run, pause: float) -> None:
+    if pause > 0.0:
+        await (run.task.gate.pauses.sleep_async or asyncio.sleep)(pause)
 
 
 async def _attempt(run: Run) -> Came:
@@ -105,25 +129,7 @@ async def _came(run: Run) -> Came:
             return Came(run.invoke())
     except Exception as error:
         return Came(error=error)
-    return await _in_a_thread(run)
-
-
-async def _in_a_thread(run: Run) -> Came:
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Came] = loop.create_future()
-
-    def told(came: Came) -> None:
-        if not future.done():
-            future.set_result(came)
-
-    def ended(came: Came) -> None:
-        try:
-            loop.call_soon_threadsafe(told, came)
-        except RuntimeError:  # the loop is closed: nobody waits any more
-            return
-
-    WORKERS.start(run.invoke, ended)
-    came = await future
+    came = await in_a_thread(run.invoke)
     if came.error is not None and not isinstance(came.error, Exception):
         raise came.error
     return came

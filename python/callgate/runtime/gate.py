@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from callgate.policy.diagnostics import Diagnostic
     from callgate.stores.escalations import Escalations
 
-    from .call import Approve
+    from .call import Approve, Call
     from .pauses import Pauses
     from .servers import Servers
     from .store_claims import ClaimStore, StoreClaims
@@ -35,7 +35,8 @@ MOST_RESUMED: Final = 65_536
 class Gate:
     """A compiled policy, ready to judge. Immutable; share it between threads. Two gates know nothing of each other.
 
-    `warnings` holds what was found at loading that is no error.
+    `warnings` holds what was found at loading that is no error, `functions` the guarded functions by their tools'
+    names.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Gate:
         self.warnings = warnings
         self.clock: Clock = clock or SystemClock()
         self.escalations = escalations
+        self.functions: dict[str, Call] = {}
         self._servers: Servers | None = None
         self._pauses = pauses
         self.store = store

@@ -39,6 +39,8 @@ def guarded(
                 "and arguments are judged by name"
             )
 
+    gate.functions[tool] = call
+
     def named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         bound = signature.bind_partial(*args, **kwargs).arguments
         for parameter in signature.parameters.values():

@@ -13,7 +13,7 @@ from callgate.messages.repair import repair
 from callgate.messages.shape import Shape
 from callgate.messages.written import result_text
 
-from .call import denied_reply
+from .call import CallResult, denied_reply
 from .missing import MISSING
 from .task import Task
 
@@ -142,6 +142,14 @@ class Turn:
         else:
             self._outcomes[call_id] = Outcome(None if result is MISSING else result, is_error)
         return told
+
+    def take(self, end: CallResult) -> None:
+        """Take in what came of a call that the executor made: the task knows of it already."""
+        self._take_notes(end.notes, end.call_id)
+        if end.result is not MISSING:
+            self._outcomes[end.call_id] = Outcome(end.result, False)
+        else:
+            self._outcomes[end.call_id] = Outcome(f"Error: {_told(end.error or 'the turn was interrupted')}", True)
 
     @property
     def messages(self) -> list[Message]:
