@@ -3,3 +3,7 @@
 
 class UsageError(Exception):
     """The command cannot be carried out as it was given; its text says why. Ends with exit code 2."""
+
+
+class Inconclusive(UsageError):
+    """There was nothing to look at, so that nothing can be said; main prints it and exits with 3."""

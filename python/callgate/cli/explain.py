@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from callgate.cli import UsageError
+from callgate.cli import Inconclusive, UsageError
 from callgate.cli.check import moment
 from callgate.cli.numbers import count
 from callgate.policy.open import Opened, open_policy
@@ -21,7 +21,7 @@ from callgate.traces.asking import Asking, Row, is_allowed
 from callgate.traces.course import course
 from callgate.traces.explanation import Explanation, explain
 from callgate.traces.lines import TraceError, refuse_unreadable
-from callgate.traces.recorded import Record, Recorded, recorded_session
+from callgate.traces.recorded import NoRecords, Record, Recorded, recorded_session
 from callgate.traces.written import Policies
 
 # No policy was found where one was looked for: the command was wrong rather than a policy.
@@ -99,10 +99,12 @@ def _refuse_mixed(arguments: argparse.Namespace) -> None:
 
 
 def recorded_of(path: Path, session: str | None) -> Recorded:
-    """The session of a trace; what cannot be read is a wrong command."""
+    """The session of a trace; what cannot be read is a wrong command, and a trace without a record says nothing."""
     try:
         refuse_unreadable(path)
         return recorded_session(path, session)
+    except NoRecords as error:
+        raise Inconclusive(f"{path}: {error}") from None
     except TraceError as error:
         raise UsageError(f"{path}: {error}") from None
 

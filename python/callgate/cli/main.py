@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from keyword import iskeyword
-from typing import Final
+from typing import Any, Final
 
-from callgate.cli import UsageError
+from callgate.cli import Inconclusive, UsageError
 
 # A verb is a module of its own, imported when it is called. To add one, write `cli/<verb>.py` and add its line.
 VERBS: Final = {
@@ -37,9 +37,11 @@ VERBS: Final = {
     "escalations": "what has to go to a person: list, show, claim, resolve",
     "ledger": "what is known of effects: list, show, resolve a doubt",
     "schema": "print the JSON Schema of a kind of documents, or of what `check` prints as JSON",
+    "completion": "print the script that completes command lines in bash, zsh or fish",
 }
 
 EXIT_USAGE: Final = 2
+EXIT_INCONCLUSIVE: Final = 3
 EXIT_INTERRUPTED: Final = 130
 EXIT_BROKEN_PIPE: Final = 141
 
@@ -64,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.code if isinstance(error.code, int) else EXIT_USAGE
     except UsageError as error:
         print(f"callgate: {error}", file=sys.stderr)
-        return EXIT_USAGE
+        return EXIT_INCONCLUSIVE if isinstance(error, Inconclusive) else EXIT_USAGE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # whoever read our output has seen enough
@@ -125,16 +127,22 @@ def _run(argv: list[str]) -> int:
 
         hint = did_you_mean(verb, VERBS) or "`callgate help` lists what there is"
         raise UsageError(f"unknown command `{verb}`: {hint}")
-    module = import_module(f"callgate.cli.{verb}_" if iskeyword(verb) else f"callgate.cli.{verb}")
     asked = any(argument.startswith(("-h", "--h")) for argument in argv)
-    parser = argparse.ArgumentParser(
-        prog=f"callgate {verb}",
-        description=module.__doc__,
-        formatter_class=argparse.HelpFormatter if asked else _UnseenHelp,
-    )
-    module.add_arguments(parser)
-    code: int = module.run(parser.parse_args(argv[1:]))
+    parser = parser_of(verb, argparse.HelpFormatter if asked else _UnseenHelp)
+    code: int = _module_of(verb).run(parser.parse_args(argv[1:]))
     return code
+
+
+def parser_of(verb: str, formatter: type[argparse.HelpFormatter] = argparse.HelpFormatter) -> argparse.ArgumentParser:
+    """The parser of a verb of `VERBS`."""
+    module = _module_of(verb)
+    parser = argparse.ArgumentParser(prog=f"callgate {verb}", description=module.__doc__, formatter_class=formatter)
+    module.add_arguments(parser)
+    return parser
+
+
+def _module_of(verb: str) -> Any:
+    return import_module(f"callgate.cli.{verb}_" if iskeyword(verb) else f"callgate.cli.{verb}")
 
 
 class _UnseenHelp(argparse.HelpFormatter):

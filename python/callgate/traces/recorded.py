@@ -15,6 +15,10 @@ Record = dict[str, Any]
 MOST_NAMES: Final = 5
 
 
+class NoRecords(TraceError):
+    """A trace that can be read, with nothing in it."""
+
+
 class Recorded(NamedTuple):
     """A session with all records of its task up to the last one.
 
@@ -46,7 +50,7 @@ def recorded_session(path: Path, session: str | None = None) -> Recorded:
     for record in source.records():
         names.setdefault(record["session"], _task(record))
     if not names:
-        raise TraceError("there is no record in this trace")
+        raise NoRecords("there is no record in this trace")
     if session is None and len(names) > 1:
         raise TraceError(f"there are {len(names):,} sessions, name one with `--session`: {_listed(names)}")
     if session is None:

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::codes;
 use super::numbers::Amount;
 use super::reader::{Field, Model, Reader};
-use super::schema::Defs;
+use super::schema::{described, nullable, Defs};
 use super::texts::{Name, Text};
 
 /// A limit: a value, `unlimited`, or `{limit: unlimited, reason: why}`.
@@ -62,12 +62,15 @@ impl<T: Model> Model for Limit<T> {
 
     fn schema(defs: &mut Defs) -> serde_json::Value {
         let plain = <Bound<T> as Model>::schema(defs);
-        let reason = super::schema::nullable(<Text as Model>::schema(defs));
+        let reason = nullable(<Text as Model>::schema(defs));
         json!({"anyOf": [plain, {
             "type": "object",
             "additionalProperties": false,
             "required": ["limit"],
-            "properties": {"limit": plain, "reason": reason},
+            "properties": {
+                "limit": described(plain.clone(), "The value, or `unlimited`."),
+                "reason": described(reason, "Why there may be no limit here."),
+            },
         }]})
     }
 }
@@ -95,7 +98,10 @@ impl<T: Model> Model for Bound<T> {
     }
 
     fn schema(defs: &mut Defs) -> serde_json::Value {
-        json!({"anyOf": [<T as Model>::schema(defs), {"const": UNLIMITED}]})
+        json!({"anyOf": [<T as Model>::schema(defs), {
+            "const": UNLIMITED,
+            "description": "No limit. Steps, tokens and the time of a task want a `reason` for that.",
+        }]})
     }
 }
 
@@ -161,21 +167,27 @@ impl Model for Cost {
     }
 
     fn schema(defs: &mut Defs) -> serde_json::Value {
+        let (limit, currency) = (<Amount as Model>::schema(defs), <Name as Model>::schema(defs));
+        let reason = nullable(<Text as Model>::schema(defs));
+        let unlimited = described(json!({"const": UNLIMITED}), "No limit.");
         json!({"anyOf": [
-            {"const": UNLIMITED},
+            unlimited,
             {
                 "type": "object",
                 "additionalProperties": false,
                 "required": ["limit", "currency"],
-                "properties": {"limit": <Amount as Model>::schema(defs), "currency": <Name as Model>::schema(defs)},
+                "properties": {
+                    "limit": described(limit, "The most that a task may cost."),
+                    "currency": described(currency, "The currency that the host reports costs in."),
+                },
             },
             {
                 "type": "object",
                 "additionalProperties": false,
                 "required": ["limit"],
                 "properties": {
-                    "limit": {"const": UNLIMITED},
-                    "reason": super::schema::nullable(<Text as Model>::schema(defs)),
+                    "limit": described(json!({"const": UNLIMITED}), "No limit."),
+                    "reason": described(reason, "Why there may be no limit here."),
                 },
             },
         ]})
