@@ -82,10 +82,12 @@ class Gate:
                 are among them, each applies to whom it names.
             policy: which policy, where there are several; by itself, whatever bindings say.
             clock: where the time comes from; the machine's clocks by default.
-            escalations: the file in which tasks that have to go to a person are queued; made where it is not there.
+            escalations: the file in which tasks that have to go to a person are queued; made where it is not there. The
+                store's own queue where it is left out.
             pauses: where the executor takes chance from, and who waits for it; replaceable for tests.
             store: where budgets, effects, breakers and denials are kept, for every process that uses the same: a
-                `callgate.stores.Store`, or the path of its file. Without one the tasks of the gate share effects and
+                `callgate.stores.Store`, or the path of its file; else what `store` in the project's `callgate.yaml`
+                names, where `source` is a path. Without one the tasks of the gate share effects and
                 breakers in memory; budgets and denials are each task's own.
 
         Returns:
@@ -93,7 +95,8 @@ class Gate:
 
         Raises:
             PolicyError: something is wrong with the documents; all of it is in `diagnostics`.
-            TypeError: `source` or `escalations` is neither a text nor a path, or `policy` is no text.
+            TypeError: `source` or `escalations` is neither a text nor a path, `policy` is no text, or `store` is
+                neither a store nor a path.
             StoreError: the file for escalations or the store cannot be used.
 
         Example:
@@ -102,11 +105,15 @@ class Gate:
         """
         if not isinstance(source, os.PathLike):
             argument_types.text(source, "source")
-        compiled, diagnostics = _compile(source, argument_types.optional_text(policy, "policy"))
+        compiled, diagnostics, of_project = _compile(source, argument_types.optional_text(policy, "policy"))
         if compiled is None:
             raise PolicyError(diagnostics)
-        queue = None if escalations is None else _queue(argument_types.path(escalations, "escalations"))
-        kept = None if store is None else _store(store)
+        named = of_project if store is None else store
+        kept = None if named is None else _store(named)
+        if escalations is None:
+            queue = getattr(kept, "escalations", None)
+        else:
+            queue = _queue(argument_types.path(escalations, "escalations"))
         return cls(compiled, warnings=tuple(diagnostics), clock=clock, escalations=queue, pauses=pauses, store=kept)
 
     @property
@@ -296,14 +303,19 @@ def _queue(path: str | os.PathLike[str]) -> Escalations:
 
 def _store(store: ClaimStore | str | os.PathLike[str]) -> ClaimStore:
     if not isinstance(store, str | os.PathLike):
+        if not callable(getattr(store, "commit", None)):
+            raise TypeError(f"`store` must be a store or the path of its file, not {type(store).__name__}")
         return store
     from callgate.stores import open_store
 
     return open_store(store)
 
 
-def _compile(source: str | os.PathLike[str], policy: str | None) -> tuple[CompiledPolicy | None, list[Diagnostic]]:
+def _compile(
+    source: str | os.PathLike[str], policy: str | None
+) -> tuple[CompiledPolicy | None, list[Diagnostic], str | None]:
+    """The policy, what was found at loading, and the store that the project's settings name."""
     from callgate.policy.open import open_policy
 
     opened = open_policy(source, name=policy)
-    return opened.compiled, opened.diagnostics
+    return opened.compiled, opened.diagnostics, opened.loaded.settings.store_path()
