@@ -28,6 +28,7 @@ def render(found: SessionReport) -> str:
     revision = f", revision {policy.revision}" if policy.revision else ""
     about = f"Judged under {policy.name}{revision}, digest {policy.digest[:12]}, mode {policy.mode}."
     calls = len(found.points)
+    would = "" if policy.mode == "enforce" else "would have been "
     return page(
         f"Session {found.session}",
         tag("h1", "Session ", tag("code", found.session)),
@@ -37,8 +38,8 @@ def render(found: SessionReport) -> str:
             [
                 (f"{calls:,}", "call" if calls == 1 else "calls", None),
                 (f"{found.count('allow'):,}", "allowed", "fine"),
-                (f"{found.count('reuse', 'ask'):,}", "reused or asked about", "stricter"),
-                (f"{found.count(*_HELD):,}", "refused or stopped", "looser"),
+                (f"{found.count('reuse', 'ask'):,}", f"{would}reused or asked about", "stricter"),
+                (f"{found.count(*_HELD):,}", f"{would}refused or stopped", "looser"),
                 (f"{len(found.repeats):,}", "made before in this session", "reclassified"),
             ]
         ),
@@ -173,9 +174,8 @@ def _step(step: Step, found: SessionReport) -> Markup:
     action = step.would or step.action
     reasons = found.findings.get(step.seq, ())
     kind = "note" if action == "allow" and reasons else action
-    chips: list[Markup | None] = [tag("span", _WORDS[action], class_=f"chip {action}")]
-    if step.would:
-        chips.append(tag("span", "in mode enforce; it ran", class_="soft"))
+    verdict = f"would be {_WORDS[action]}" if step.would else _WORDS[action]
+    chips: list[Markup | None] = [tag("span", verdict, class_=f"chip {action}")]
     chips += [tag("span", reason, class_=f"chip {'note' if action == 'allow' else action}") for reason in reasons]
     repeat = found.repeats.get(step.seq)
     if repeat is not None:
