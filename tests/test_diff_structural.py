@@ -13,6 +13,7 @@ from callgate.policy.merge import annotate
 from callgate.policy.packs import packs_root
 from callgate.review.categories import CATEGORIES, family, is_gate
 from callgate.review.change import Change, Spot, held_back
+from callgate.review.laws import Difference
 from callgate.review.sides import Side, side_of
 from callgate.review.structural import compare, compare_specs
 from callgate.review.tool_laws import compare_tools
@@ -162,6 +163,26 @@ def changed(value: Any, steps: tuple[str | int, ...]) -> Any:
     return value + 1 if isinstance(value, int | float) else f"{value}9"
 
 
+def without(value: Any, steps: tuple[str | int, ...]) -> Any:
+    """The same data without what stands at one place."""
+    other = copy.copy(value)
+    if len(steps) == 1:
+        del other[steps[0]]
+    else:
+        other[steps[0]] = without(value[steps[0]], steps[1:])
+    return other
+
+
+def refuse_unforeseen(found: list[Difference], at: object) -> None:
+    """Each difference has a category that there is, and goes a way that the category says."""
+    for difference in found:
+        assert difference.effect in CATEGORIES[difference.category].effects, (
+            at,
+            difference.category,
+            difference.effect,
+        )
+
+
 PACKS = sorted(folder.name for folder in packs_root().iterdir() if folder.is_dir())
 
 
@@ -172,8 +193,11 @@ def test_no_value_of_a_policy_changes_without_being_told(pack: str):
     places = [at for at in leaves(spec) if at[0] != "tools"]
     assert len(places) > 40
     for at in places:
-        trees = [annotate(document, data, ("spec",)) for data in (spec, changed(spec, at))]
-        assert list(compare_specs(*trees, {})) != [], at
+        for other in (changed(spec, at), without(spec, at)):
+            one, two = (annotate(document, data, ("spec",)) for data in (spec, other))
+            for found in (list(compare_specs(one, two, {})), list(compare_specs(two, one, {}))):
+                assert found != [], at
+                refuse_unforeseen(found, at)
 
 
 @pytest.mark.parametrize("pack", PACKS)
@@ -182,5 +206,9 @@ def test_no_value_of_a_tool_changes_without_being_told(pack: str):
     for document in policy.manifests.values():
         for name, tool in document.data["spec"]["tools"].items():
             for at in leaves({key: value for key, value in tool.items() if key != "extends"}):
-                trees = [annotate(document, data, ("spec", "tools", name)) for data in (tool, changed(tool, at))]
-                assert list(compare_tools(("tools", name), *trees)) != [], (name, at)
+                for other in (changed(tool, at), without(tool, at)):
+                    one, two = (annotate(document, data, ("spec", "tools", name)) for data in (tool, other))
+                    for sides in ((one, two), (two, one)):
+                        found = list(compare_tools(("tools", name), *sides))
+                        assert found != [], (name, at)
+                        refuse_unforeseen(found, (name, at))

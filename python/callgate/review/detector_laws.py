@@ -21,7 +21,14 @@ def _tuned(tighter: Tighter, absent: float) -> Law:
 
 
 _LAPS: Final = number("DETECTOR_RUNG", absent=3)
-_BELOW: Final = number("DETECTOR_RUNG", "more", absent=0)
+
+
+def _below(steps: Steps, old: Merged | None, new: Merged | None) -> Iterator[Difference]:
+    """A share below which a detector speaks: the higher it is, the sooner."""
+    both = old is not None and new is not None
+    yield from number("DETECTOR_RUNG", "more", absent=0, category="DETECTOR_TUNED" if both else None)(steps, old, new)
+
+
 _KEYS: Final[dict[str, Law]] = {
     "note_after": _RUNG,
     "refuse_after": _RUNG,
@@ -35,9 +42,9 @@ _KEYS: Final[dict[str, Law]] = {
     "laps": _LAPS,
     "mismatches": _tuned("more", 0),
     "min_calls": _tuned("less", 1),
-    "note_below": _BELOW,
-    "refuse_below": _BELOW,
-    "entropy_note_below": _BELOW,
+    "note_below": _below,
+    "refuse_below": _below,
+    "entropy_note_below": _below,
 }
 _ALWAYS_ON: Final = ("cycle", "transfer_cycle")
 _ACTING: Final = (*RUNGS, "note_below", "refuse_below", "entropy_note_below", "sufficient_reads")
@@ -79,7 +86,7 @@ def _of_tools(
     for tool in (*tools_before, *(tool for tool in tools_after if tool not in tools_before)):
         was, now = children(tools_before.get(tool)), children(tools_after.get(tool))
         for name in (*was, *(name for name in now if name not in was)):
-            if plain(was.get(name)) != plain(now.get(name)):
+            if _differ(was.get(name), now.get(name)):
                 here = (*steps, tool, name)
                 yield from _special(name, here, was.get(name), now.get(name), before.get(name), after.get(name))
 
@@ -94,8 +101,13 @@ def _special(
     written = (children(old), children(new))
     for found in _BLOCK(steps, was, now):
         key = str(found.steps[len(steps)])
-        if plain(written[0].get(key)) != plain(written[1].get(key)):  # else it changed for all tools, and is told there
+        if _differ(written[0].get(key), written[1].get(key)):  # else it changed for all tools, and is told there
             yield found
+
+
+def _differ(old: Merged | None, new: Merged | None) -> bool:
+    """Whether something else is written: a null that takes a threshold back is something."""
+    return (old is None) != (new is None) or plain(old) != plain(new)
 
 
 def _over(below: Merged | None, above: Merged | None) -> Merged | None:

@@ -10,6 +10,7 @@ import callgate._core as _core
 from callgate.policy.locked import limit_value
 from callgate.policy.merge import Merged, Steps
 
+from .categories import CATEGORIES
 from .change import Effect, plain
 
 Tighter = Literal["less", "more"]
@@ -41,6 +42,7 @@ def number(family: str, tighter: Tighter = "less", absent: float = NO_LIMIT, cat
         absent: what counts where the key is left out.
         category: one category for all of it, instead of the four.
     """
+    is_off = absent == (NO_LIMIT if tighter == "less" else 0)
 
     def compare(steps: Steps, old: Merged | None, new: Merged | None) -> Iterator[Difference]:
         was, now = plain(old), plain(new)
@@ -54,12 +56,11 @@ def number(family: str, tighter: Tighter = "less", absent: float = NO_LIMIT, cat
             yield Difference("MESSAGE_ONLY" if words else "REFACTOR", "none", steps, old, new)
         else:
             effect: Effect = "stricter" if (after < before) == (tighter == "less") else "looser"
-            if old is None:
-                way = "ADDED"
-            elif new is None:
-                way = "REMOVED"
-            else:
-                way = "RAISED" if after > before else "LOWERED"
+            way = "RAISED" if after > before else "LOWERED"
+            written = "ADDED" if old is None else "REMOVED" if new is None else way
+            # what is left out and has a default all the same is not added by being written
+            if is_off and f"{family}_{written}" in CATEGORIES:
+                way = written
             yield Difference(category or f"{family}_{way}", effect, steps, old, new)
 
     return compare

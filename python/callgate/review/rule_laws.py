@@ -181,7 +181,8 @@ def compare_edges(steps: Steps, old: Merged | None, new: Merged | None) -> Itera
     """Ways out, by where they lead from and to; of several of one pair, in their order."""
     before, after = _by_way(old), _by_way(new)
     keys = {
-        **dict.fromkeys(("kind", "from", "to"), nothing),
+        **dict.fromkeys(("from", "to"), nothing),
+        "kind": whole("OTHER_CHANGED", default="tool"),  # another kind is another way
         "when": expressions("FALLBACK_EDGE_CONDITION_CHANGED"),
         "arguments": expressions("FALLBACK_EDGE_ARGUMENTS_CHANGED"),
     }

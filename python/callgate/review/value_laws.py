@@ -57,8 +57,19 @@ def _value(
         if rules and not elsewhere and "unknown" not in stand:
             moved = {_EFFECTS[each] for each in stand} - {"none"}
             effect = moved.pop() if len(moved) == 1 else "reclassified" if moved else "none"
+        elif not rules and not elsewhere:
+            effect = "none"
         detail = "read by " + ", ".join(f"`{rule}`" for rule in rules) if rules else None
-        yield Difference("DECISION_VALUE_CHANGED", effect, here, old, new, detail)
+        category = "DECISION_VALUE_CHANGED"
+        if effect == "none":
+            category = "MESSAGE_ONLY" if _is_said(steps, spec) else "REFACTOR"
+        yield Difference(category, effect, here, old, new, detail)
+
+
+def _is_said(steps: tuple[str, str], spec: Merged | None) -> bool:
+    """Whether the words of a rule read a value; through a variable they may."""
+    words = [plain(rule.at("message")) for rule in items(spec.at("rules") if spec is not None else None)]
+    return _reads(words, {f"{steps[0]}.{steps[1]}"}) or any("variables." in text for text in words if text)
 
 
 def _readers(steps: tuple[str, str], spec: Merged | None, manifests: Any) -> tuple[list[str], bool]:
