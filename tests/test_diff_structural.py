@@ -18,6 +18,7 @@ from callgate.review.sides import Side, side_of
 from callgate.review.structural import compare, compare_specs
 from callgate.review.tool_laws import compare_tools
 from policy_pairs import PAIRS, POLICY, TOOLS, Pair
+from schema_samples import GOOD, data
 
 
 def side(folder: Path, files: dict[str, str]) -> Side:
@@ -146,7 +147,8 @@ def test_gates_are_effects_categories_and_families():
 def leaves(value: Any, steps: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
     if entries is None:
-        yield steps
+        if value is not None:  # null takes back, and is gone once layers are laid over each other
+            yield steps
         return
     for key, child in entries:
         yield from leaves(child, (*steps, key))
@@ -212,3 +214,35 @@ def test_no_value_of_a_tool_changes_without_being_told(pack: str):
                         found = list(compare_tools(("tools", name), *sides))
                         assert found != [], (name, at)
                         refuse_unforeseen(found, (name, at))
+
+
+SAMPLES = {kind: [name for name, (of, _) in GOOD.items() if of == kind] for kind in ("GuardPolicy", "ToolManifest")}
+
+
+@pytest.mark.parametrize("name", SAMPLES["GuardPolicy"])
+def test_no_key_of_the_policy_language_changes_without_being_told(name: str):
+    (policy,) = side_of("default").policies.values()
+    spec = data(GOOD[name][1])
+    for at in leaves(spec):
+        if not at or at[0] in ("extends", "tools") or at[-1] in ("preset", "id"):
+            continue  # put in, or compared as something else, before
+        for other in (changed(spec, at), without(spec, at)):
+            one, two = (annotate(policy.layers[-1], side, ("spec",)) for side in (spec, other))
+            for found in (list(compare_specs(one, two, {})), list(compare_specs(two, one, {}))):
+                assert found != [], at
+                refuse_unforeseen(found, at)
+
+
+@pytest.mark.parametrize("name", SAMPLES["ToolManifest"])
+def test_no_key_of_a_tool_changes_without_being_told(name: str):
+    (policy,) = side_of("default").policies.values()
+    for tool in ((data(GOOD[name][1]) or {}).get("tools") or {}).values():
+        for at in leaves(tool):
+            if not at or at[0] == "extends":
+                continue
+            for other in (changed(tool, at), without(tool, at)):
+                one, two = (annotate(policy.layers[-1], side, ("spec", "tools", "x")) for side in (tool, other))
+                for sides in ((one, two), (two, one)):
+                    found = list(compare_tools(("tools", "x"), *sides))
+                    assert found != [], at
+                    refuse_unforeseen(found, at)
