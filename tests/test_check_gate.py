@@ -17,7 +17,7 @@ FULL = (
     [
         ("    exakt_repeat: {}\n", "CG201", (9, 5)),
         ("    same_error: {note_after: 10, refuse_after: 4}\n", "CG401", (9, 30)),
-        ("    frequency: {note_after: 7}\n", "CG402", (9, 29)),
+        ("    frequency: {refuse_after: 7}\n", "CG402", (9, 31)),
     ],
 )
 def test_a_policy_that_cannot_work_is_not_loaded(
