@@ -54,6 +54,7 @@ class Run:
         #: set by who starts it: from then on the call may have happened
         self.has_started = False
         self._out = False
+        self._left: dict[str, float] = {}
         self._deadlines: dict[str, float] = {}
         self._pause: float | None = None
         self._assessment: Assessment | None = None
@@ -97,9 +98,8 @@ class Run:
         """The shortest time that the next attempt has; None for as long as it likes."""
         verdict = self.verdict
         limits = [] if verdict.timeout is None else [Limit(verdict.timeout, "tool")]
-        left = verdict.time_left
-        if "server" in left:
-            limits.append(Limit(left["server"], "server"))
+        if "server" in self._left:
+            limits.append(Limit(self._left["server"], "server"))
         if self._deadlines:
             now = self.task.gate.clock.monotonic()
             limits += [Limit(max(0.0, end - now), layer) for layer, end in self._deadlines.items()]
@@ -182,7 +182,7 @@ class Run:
     def timed_out(self, layer: str, limit: Limit | None) -> CallTimeout:
         """What an attempt fails with that gave no answer in time, or whose server gave none to another call."""
         if layer == "server":
-            seconds = self.verdict.time_left.get("server", 0.0)
+            seconds = self._left.get("server", 0.0)
             return CallTimeout(self.call.name, layer, seconds, server=self.verdict.server)
         return CallTimeout(self.call.name, layer, 0.0 if limit is None else limit.seconds)
 
@@ -207,7 +207,7 @@ class Run:
         self._notes += verdict.notes
         self._out = self.is_open = verdict.allowed
         if verdict.allowed:
-            left = verdict.time_left
+            left = self._left = verdict.time_left
             if left:
                 now = self.task.gate.clock.monotonic()
                 for layer in _LAYERS:
