@@ -138,3 +138,14 @@ def test_a_name_that_the_author_gives_an_error_does_not_tell_failures_of_one_cal
         outcome = {"result": {"missing": missing, "out": "2 failed"}, "error": {"type": "exit_nonzero"}}
         calls.observe(calls.admit("make", {}).call_id, **outcome)
     assert [finding.reason for finding in calls.admit("make", {}).findings] == ["exact_repeat"]
+
+
+def test_a_malformed_attempt_does_not_take_back_the_ones_that_are_out_beside_it() -> None:
+    """Three attempts fail for good and one is malformed: of the one retry that is declared none is left."""
+    patient = {"effect": "read", "retry": {"classes": ["permanent"], "max": 1}, "identity": {"ignore": ["nonce"]}}
+    work = begin({}, {"get": patient})
+    first = work.admit("get", {"nonce": 0})
+    assert work.observe(first.call_id, error={"type": "tool_error"}).next == "retry"
+    beside = work.admit_all([{"tool": "get", "arguments": {"nonce": nonce}} for nonce in (1, 2)])
+    assert work.observe(beside[1].call_id, error={"type": "invalid_arguments"}).next == "continue"
+    assert work.observe(beside[0].call_id, error={"type": "tool_error"}).next == "continue"

@@ -148,6 +148,8 @@ impl Task {
             if let Some(attempts) = session.attempts.get_mut(&call.loose) {
                 attempts.retries = attempts.retries.saturating_add(1);
             }
+        } else if !session.attempts.is_empty() {
+            session.attempts.remove(&call.loose);
         }
         self.dispatch(policy, call, now);
         if self.seen.len() >= PAST_CALLS {

@@ -92,7 +92,7 @@ impl Task {
         let may_finish = policy.budgets.reserve_for.iter().any(|name| **name == *call.tool.name);
         let stopped = self.stop.as_ref().filter(|_| !may_finish);
         let elapsed = self.elapsed(call.session);
-        let retry = session.attempts.contains_key(&call.loose);
+        let retry = session.is_retry(call.loose);
         let needs_step = !round.is_some_and(|round| round.step_taken);
         if let (Some(first), false, None) = (first, bad_id, stopped) {
             let mut decision = Decision::coalesced(policy, first, retry);

@@ -24,9 +24,13 @@ impl Task {
         if judged.failed && !matches!(judged.class, Some(ErrorClass::Denied | ErrorClass::Format)) {
             let stake = crate::detect::Stake::of(call);
             make_room(&mut session.attempts, &call.loose, CALLS);
-            session.attempts.entry(call.loose).or_insert(Attempts { stake, retries: 0 });
-        } else {
+            let attempts = session.attempts.entry(call.loose).or_insert(Attempts { stake, ..Attempts::default() });
+            attempts.again = true;
+        } else if !judged.failed {
             session.attempts.remove(&call.loose);
+        } else if let Some(attempts) = session.attempts.get_mut(&call.loose) {
+            // what was out beside it is a further attempt still
+            attempts.again = false;
         }
         self.list(call.session);
         used

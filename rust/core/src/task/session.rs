@@ -114,6 +114,8 @@ impl SessionDetectors {
 pub(crate) struct Attempts {
     pub(crate) stake: Stake,
     pub(crate) retries: u64,
+    /// The last of them failed so that the next one is a retry: it was neither denied nor malformed.
+    pub(crate) again: bool,
 }
 
 /// The last known result of a call.
@@ -157,6 +159,11 @@ impl Session {
     /// Whether there is anything that a landed write may end.
     pub(crate) fn has_runs(&self) -> bool {
         self.has_repeats() || !self.detectors.same_error.is_idle() || !self.detectors.no_gain.is_idle()
+    }
+
+    /// Whether another attempt of the call is a retry.
+    pub(crate) fn is_retry(&self, loose: u64) -> bool {
+        self.attempts.get(&loose).is_some_and(|attempts| attempts.again)
     }
 
     /// Whether there is anything that a possible write may end.
