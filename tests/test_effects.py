@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from callgate import Gate, Task, Verdict, canonical_json
+from callgate._core import TaskClaims, TaskState
 from effects import ORDER, TOOLS, effects_gate
 
 LOST: dict[str, Any] = {"error": {"type": "timeout"}}
@@ -338,3 +339,12 @@ def test_a_second_effect_is_counted_where_the_policy_allows_more_than_one(tmp_pa
         task.observe(task.admit("mail", {"to": "anna"}).call_id, result="sent")
     refused = task.admit("mail", {"to": "anna"})
     assert (seen(refused), refused.findings[0].evidence) == (DUPLICATE, {"count": 2, "threshold": 2})
+
+
+@pytest.mark.parametrize(
+    ("tool", "claims"), [("get_order", 0), ("undeclared", 0), ("save", 1), ("mail", 1), ("create_order", 1)]
+)
+def test_only_what_changes_something_claims_anything(gate: Gate, tool: str, claims: int) -> None:
+    state = TaskState(gate.policy, "t", bytes(16), 0.0)
+    arguments = {"ref": "r1"}
+    assert len(TaskClaims(state).prepare("root", [(tool, arguments, None, None)], 0.0)) == claims
