@@ -79,7 +79,7 @@ class Bank:
         finally:
             connection.close()
 
-    def get_payment(self, reference: str) -> Any:
+    def find_payment(self, reference: str) -> Any:
         connection = http.client.HTTPConnection(self.place, timeout=30)
         try:
             connection.request("GET", f"/payment?reference={reference}")
@@ -92,7 +92,7 @@ def pay(store: SqliteStore, url: str, task: str, fail: Fail, *, ahead: float = 0
     """One payment under the pack `payments`, in a task of this name."""
     gate = Gate.load("payments", store=store, clock=Later(ahead))
     bank = Bank(url, fail)
-    gate.tool(bank.get_payment)
+    gate.tool(bank.find_payment)
     return gate.task(task).call(gate.tool(bank.pay), reference=task, account="DE02", amount=120.0)
 
 

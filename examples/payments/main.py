@@ -33,7 +33,7 @@ class BankClient:
         order = {"reference": reference, "account": account, "amount": amount, "idempotency_key": idempotency_key}
         return self._ask(Request(f"{self.url}/pay", json.dumps(order).encode(), {"Content-Type": "application/json"}))
 
-    def get_payment(self, reference: str) -> Any:
+    def find_payment(self, reference: str) -> Any:
         """What became of a payment."""
         return self._ask(Request(f"{self.url}/payment?{urlencode({'reference': reference})}"))
 
@@ -48,7 +48,7 @@ class BankClient:
 
 def guarded(gate: Gate, bank: BankClient) -> Callable[..., Any]:
     """The tools under the gate; the executor finds the one that looks a payment up by its name."""
-    gate.tool(bank.get_payment)
+    gate.tool(bank.find_payment)
     return gate.tool(bank.pay)
 
 
