@@ -169,6 +169,49 @@ def test_an_interruption_while_the_store_is_asked_leaves_nothing_taken(tmp_path:
     assert store.counters("t")["tool_calls"] == 2.0
 
 
+def test_what_a_store_took_whose_answer_was_lost_is_given_back(tmp_path: Path) -> None:
+    class Mute(MemoryStore):
+        mute = 0
+
+        def commit(self, claim: str, now: float) -> str:
+            grant = super().commit(claim, now)
+            self.mute -= 1
+            if self.mute == 0:
+                raise StoreError("the answer was lost")
+            return grant
+
+    for lost in (1, 2):  # of the step, of the call
+        store = Mute()
+        task = Gate(effects_gate(tmp_path).policy, clock=FakeClock(), store=store).task("t")
+        store.mute = lost
+        assert seen(task.admit("mail", {"to": "anna"})) == ("refuse", ("store_failure",))
+        mail = task.admit("mail", {"to": "anna"})
+        assert mail.allowed
+        assert store.counters("t")["tool_calls"] == 1.0
+        assert len(store.entries(0.0, task="t")) == 1
+        task.observe(mail.call_id, result="sent")
+        assert seen(task.admit("mail", {"to": "anna"})) == ("refuse", ("duplicate_effect",))
+
+
+def test_a_call_that_runs_without_an_answer_keeps_what_the_store_took(tmp_path: Path) -> None:
+    class Mute(MemoryStore):
+        mute = False
+
+        def commit(self, claim: str, now: float) -> str:
+            grant = super().commit(claim, now)
+            if self.mute and "mail" in claim:
+                raise StoreError("the answer was lost")
+            return grant
+
+    store = Mute()
+    policy = effects_gate(tmp_path, on_failure={"store": "allow"}).policy
+    one, other = (Gate(policy, clock=FakeClock(), store=store).task("t") for _ in range(2))
+    store.mute = True
+    assert one.admit("mail", {"to": "anna"}).allowed
+    store.mute = False
+    assert seen(other.admit("mail", {"to": "anna"})) == ("refuse", ("effect_in_flight",))
+
+
 def test_a_resumed_task_leaves_what_was_out_in_doubt(tmp_path: Path, store: Flaky) -> None:
     task = gate(tmp_path / "a", store).task("t")
     task.admit("mail", {"to": "anna"})

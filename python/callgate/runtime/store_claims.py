@@ -130,22 +130,29 @@ class StoreClaims:
                 self._settle(settlement)
 
     def _decided(self, claims: list[str]) -> list[Verdict]:
+        unsure: list[str] = []
         try:
-            answers = self._answers(claims)
+            answers = self._answers(claims, unsure)
         except BaseException:  # an interruption, or a defect of the store: nothing runs, and nothing stays taken
             self._take_back(claims)
             raise
         verdicts, (releases, forced, settlements) = self._claims.admit_prepared(answers)
         for claim_id, task in releases:
             self._release(claim_id, task)
+        # the store may have taken what it did not answer; where the call runs all the same it is rightly held
+        if not any(verdict.allowed and "store_failure" in verdict.reasons for verdict in verdicts):
+            for claim in map(json.loads, unsure):
+                self._release(claim["id"], claim["task"])
         for claim in forced:
             self._untold.append(lambda now, claim=claim: self._store.commit(claim, now))  # type: ignore[misc]
         for settlement in settlements:
             self._settle(settlement)
-        self._tell()
+        if not unsure:  # else it would fail again, after as long a wait
+            self._tell()
         return verdicts
 
-    def _answers(self, claims: list[str]) -> list[tuple[str | None, str | None]]:
+    def _answers(self, claims: list[str], unsure: list[str]) -> list[tuple[str | None, str | None]]:
+        """What the store answers each claim, or why not; `unsure` gets the claim that was sent in vain."""
         from callgate.stores.errors import StoreError
 
         answers: list[tuple[str | None, str | None]] = []
@@ -155,10 +162,15 @@ class StoreClaims:
             if failed is None:
                 try:
                     self._tell_all()
-                    answers.append((self._store.commit(claim, self._claims.claim_time), None))
-                    continue
                 except StoreError as error:
                     failed = str(error)
+                else:
+                    try:
+                        answers.append((self._store.commit(claim, self._claims.claim_time), None))
+                        continue
+                    except StoreError as error:
+                        failed = str(error)
+                        unsure.append(claim)
             answers.append((None, failed))
         return answers
 
