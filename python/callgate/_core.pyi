@@ -113,6 +113,27 @@ class Probe:
     def why(self) -> str | None: ...
 
 def self_test(policy: object, own: object, manifests: list[tuple[str, Any]]) -> list[Probe]: ...
+def mutate_expression(source: str) -> list[tuple[int, int, str, str]]: ...
+def try_mutants(
+    suites: list[
+        tuple[
+            Any,
+            list[tuple[str, Any]],
+            list[Any],
+            list[tuple[bytes, str | None, dict[str, str] | None, float | None]],
+        ]
+    ],
+    mutants: list[list[tuple[int, int, tuple[str | int, ...], bool, Any]]],
+    *,
+    enough: int,
+    threads: int = 2,
+) -> list[list[tuple[int, CompiledPolicy, list[tuple[int, list[dict[str, Any]], list[dict[str, Any]]]]]] | None]: ...
+def tell_apart(
+    policy: object,
+    manifests: list[tuple[str, Any]],
+    edits: list[tuple[int, tuple[str | int, ...], bool, Any]],
+    moment: float | None,
+) -> tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any], bool] | None: ...
 
 @final
 class Coverage:

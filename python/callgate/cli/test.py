@@ -7,11 +7,13 @@ import sys
 from typing import Final
 
 from callgate.report.color import wanted
+from callgate.report.coverage import tenths
 from callgate.report.tests import FORMATS, render_tests
+from callgate.testing.mutate import Draw
 from callgate.testing.run import run_tests
 from callgate.testing.selection import Selection
 
-from .numbers import percentage
+from .numbers import count, percentage
 
 # Nothing was there to look into: the command was wrong rather than a test.
 NOTHING_THERE: Final = frozenset({"CG701", "CG702", "CG703"})
@@ -40,17 +42,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     counted.add_argument(
         "--min-coverage", metavar="PERCENT", type=percentage, help="fail below this share; tells coverage too"
     )
+    mutated = parser.add_argument_group("mutation")
+    mutated.add_argument(
+        "--mutate",
+        action="store_true",
+        help="make small mistakes in the policies and manifests, and tell which no test notices",
+    )
+    mutated.add_argument("--mutants", metavar="N", type=count(1, 1_000_000), help="try N of them, drawn with the seed")
+    mutated.add_argument("--seed", metavar="S", type=count(0, 1_000_000_000), default=0, help="the seed (default: 0)")
+    mutated.add_argument(
+        "--min-score", metavar="PERCENT", type=percentage, help="fail below this share of noticed mutants; mutates too"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run, print, and give the exit code: 0 all passed, 1 some did not, 2 no such path, 3 no test was run."""
     selection = Selection(arguments.filter, arguments.file, arguments.label)
     least: float | None = arguments.min_coverage
+    score: float | None = arguments.min_score
+    mutates = arguments.mutate or arguments.mutants is not None or score is not None
     done = run_tests(
         arguments.paths,
         selection=selection,
         fail_fast=arguments.fail_fast,
         coverage=arguments.coverage or least is not None,
+        mutation=Draw(arguments.mutants, arguments.seed) if mutates else None,
     )
     sys.stdout.write(render_tests(done, arguments.format, wanted(sys.stdout)))
     errors = [found for found in done.diagnostics if found.severity == "error"]
@@ -60,8 +76,14 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     if not done.results:
         return 3
+    code = 0
     if least is not None and done.coverage is not None and done.coverage.share * 100 < least:
-        share = int(done.coverage.share * 1000) / 10
-        print(f"callgate: {share:.1f} % are covered, and {least:g} % are wanted", file=sys.stderr)
-        return 1
-    return 0
+        code = _below(f"{tenths(done.coverage.share)} % are covered", least)
+    if score is not None and done.mutation is not None and done.mutation.score * 100 < score:
+        code = _below(f"{tenths(done.mutation.score)} % of the mutants are noticed", score)
+    return code
+
+
+def _below(told: str, wanted_share: float) -> int:
+    print(f"callgate: {told}, and {wanted_share:g} % are wanted", file=sys.stderr)
+    return 1

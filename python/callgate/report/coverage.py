@@ -89,4 +89,13 @@ def percent(met: int, every: int) -> str:
     >>> percent(1999, 2000), percent(2, 2)
     ('99.9 %', '100.0 %')
     """
-    return f"{int(share(met, every) * 1000) / 10:.1f} %"
+    return f"{tenths(share(met, every))} %"
+
+
+def tenths(part: float) -> str:
+    """A share in per cent, rounded down to a tenth.
+
+    >>> tenths(0.99996)
+    '99.9'
+    """
+    return f"{int(part * 1000) / 10:.1f}"

@@ -17,6 +17,7 @@ from .color import paint
 from .coverage import render as render_coverage
 from .findings import Findings
 from .findings import render as render_findings
+from .mutation import render as render_mutation
 from .snippet import printable, snippet
 from .timeline import shortened
 
@@ -53,6 +54,8 @@ def render(run: GuardTestRun, color: bool = False) -> str:
         parts.append("\n" + render_findings(Findings(diagnostics, run.sources, files), "text", color))
     if run.coverage is not None:
         parts.append("\n" + render_coverage(run.coverage, color) + "\n")
+    if run.mutation is not None:
+        parts.append("\n" + render_mutation(run.mutation, color) + "\n")
     return "".join(parts) + summary(run, color)
 
 

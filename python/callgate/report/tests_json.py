@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from callgate.policy.positions import join_pointer
 from callgate.review.coverage import Coverage
+from callgate.review.mutation import Mutation
 from callgate.testing.run import GuardTestResult, GuardTestRun
 
 from .json_text import plain
@@ -29,6 +30,8 @@ def render(run: GuardTestRun, color: bool = False) -> str:
     }
     if run.coverage is not None:
         found["coverage"] = _coverage(run.coverage)
+    if run.mutation is not None:
+        found["mutation"] = _mutation(run.mutation)
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -41,6 +44,19 @@ def _coverage(coverage: Coverage) -> dict[str, Any]:
         "points": [
             {**point._asdict(), "span": point.span._asdict(), "tests": list(point.tests)} for point in coverage.points
         ],
+    }
+
+
+def _mutation(mutation: Mutation) -> dict[str, Any]:
+    return {
+        "score": round(mutation.score, 6),
+        "killed": mutation.killed,
+        "survived": len(mutation.survivors),
+        "void": mutation.void,
+        "tried": mutation.tried,
+        "of": mutation.of,
+        "seed": mutation.seed,
+        "survivors": [{**each._asdict(), "span": each.span._asdict()} for each in mutation.survivors],
     }
 
 

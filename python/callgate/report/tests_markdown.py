@@ -5,7 +5,7 @@ from __future__ import annotations
 from callgate.policy.diagnostics import Diagnostic
 from callgate.testing.run import GuardTestResult, GuardTestRun
 
-from .coverage import markdown
+from . import coverage, mutation
 from .markdown_text import cell, code
 from .places import place
 from .tests import summary
@@ -19,7 +19,9 @@ def render(run: GuardTestRun, color: bool = False) -> str:
     if rows:
         lines += ["", "| | test | where | what |", "|---|---|---|---|", *rows]
     if run.coverage is not None:
-        lines += ["", *markdown(run.coverage)]
+        lines += ["", *coverage.markdown(run.coverage)]
+    if run.mutation is not None:
+        lines += ["", *mutation.markdown(run.mutation)]
     return "\n".join(lines) + "\n"
 
 

@@ -8,20 +8,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import callgate._core as _core
 from callgate.policy.check import check_whole, first_of_each_file
 from callgate.policy.diagnostics import Diagnostic, Span, ordered
 from callgate.policy.faults import Found, located, span_of
 from callgate.policy.load import Document, Loaded, beside_tests, load
 from callgate.policy.source import Source
 from callgate.review.coverage import Coverage, Tally
+from callgate.review.mutation import Mutation
 from callgate.traces.lines import TraceError
 
-from .expect import Failure, Row, unmet_of_run, unmet_of_step
+from .expect import Failure, Row
 from .judge import Judge, Judges
-from .play import play
+from .mutate import Draw, mutate
+from .play import Played, play
 from .selection import Selection
 from .unasserted import Unasserted, unasserted
+from .unmet import unmet
 from .values import Evaluated, values_under
 
 
@@ -56,8 +58,8 @@ class GuardTestRun(NamedTuple):
     """What came of all tests.
 
     `diagnostics` are of the paths as a whole: files that are not there, and faults of those that hold no test.
-    `sources` are the texts of all files, by the names that diagnostics use. `coverage` is there where it was asked for.
-    `skipped` tests were left out after one that failed.
+    `sources` are the texts of all files, by the names that diagnostics use. `coverage` and `mutation` are there where
+    they were asked for, the latter only where all tests pass. `skipped` tests were left out after one that failed.
     """
 
     results: Sequence[GuardTestResult]
@@ -66,6 +68,7 @@ class GuardTestRun(NamedTuple):
     deselected: int = 0
     skipped: int = 0
     coverage: Coverage | None = None
+    mutation: Mutation | None = None
 
     @property
     def passed(self) -> bool:
@@ -81,6 +84,7 @@ def run_tests(
     selection: Selection | None = None,
     fail_fast: bool = False,
     coverage: bool = False,
+    mutation: Draw | None = None,
     packs: Sequence[Path] | None = None,
 ) -> GuardTestRun:
     """Run policy tests.
@@ -92,6 +96,7 @@ def run_tests(
         selection: the same by more than one text.
         fail_fast: leave the rest out after the first test that does not pass.
         coverage: count what of the policies and manifests among the paths the tests exercise.
+        mutation: judge mutants of them, as many as this says.
         packs: folders with a folder for each pack; None for the packs that ship with callgate.
 
     Returns:
@@ -127,10 +132,13 @@ def run_tests(
         if where not in of_tests and where[0] not in loaded.aside
         for found in all_found
     ]
-    return GuardTestRun(
+    done = GuardTestRun(
         results, first_of_each_file(ordered(rest)), loaded.sources, len(tests) - len(taken), len(taken) - len(results),
         None if tally is None else tally.coverage(),
     )  # fmt: skip
+    if mutation is None or not done.passed:
+        return done
+    return done._replace(mutation=mutate(loaded, taken, most=mutation.most, seed=mutation.seed))
 
 
 def _document_of(loaded: Loaded, found: Diagnostic) -> tuple[str, int]:
@@ -171,13 +179,8 @@ def _run(judges: Judges, document: Document, faults: list[Diagnostic], tally: Ta
         return error([_fault(document, "CG713", str(problem), ("spec", key))])
     if tally is not None:
         tally.count(judge.policy, document.name or document.source.file)
-    missed = list(unmet_of_run(spec.get("expect") or {}, rows, endings))
+    missed = unmet(policy, document, Played(rows, steps, endings))
     of_rows = [_expected(spec, steps.get(row["seq"])) for row in rows]
-    for at, step in enumerate(spec.get("steps") or []):
-        if step.get("expect"):
-            mine = [(place, row) for place, row in enumerate(rows) if steps.get(row["seq"]) == at]
-            pointer = ("spec", "steps", at, "expect")
-            missed += unmet_of_step(step["expect"], pointer, mine, _limits(policy, spec, step))
     placed = _placed(judge, document, missed, rows)
     return GuardTestResult(
         *head, "failed" if missed else "passed", time.perf_counter() - started, placed, (),
@@ -194,11 +197,6 @@ def rows_of(loaded: Loaded, document: Document) -> list[Row]:
         return play(judge.policy, document)[0]
     except (TraceError, ValueError):
         return []
-
-
-def _limits(policy: _core.CompiledPolicy, spec: dict[str, Any], step: dict[str, Any]) -> dict[str, float | None]:
-    agent, tenant, labels = step.get("agent") or "root", spec.get("tenant"), spec.get("labels")
-    return dict(policy.limits_of(agent=agent, tenant=tenant, labels=labels))
 
 
 def _placed(judge: Judge, document: Document, missed: Sequence[Failure], rows: Sequence[Row]) -> list[Missed]:

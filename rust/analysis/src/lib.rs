@@ -14,6 +14,7 @@
     )
 )]
 
+mod apart;
 mod budgets;
 mod caller;
 mod claims;
@@ -24,6 +25,7 @@ mod dead;
 mod detectors;
 mod domain;
 mod judge;
+mod mutation;
 mod reached;
 mod relation;
 mod rules;
@@ -36,8 +38,11 @@ mod watched;
 mod wish;
 mod written;
 
+pub use apart::{tell_apart, Apart};
+pub use callgate_cel::{mutations, Mutation};
 pub use coverage::{Counted, Coverage, Item, Placed};
 pub use dead::dead;
+pub use mutation::{try_out, Differing, Edit, Fate, Judged, Run, Suite};
 pub use relation::{relations, Relation};
 pub use self_test::{self_test, Kind, Probe};
 

@@ -9,6 +9,7 @@ mod lift_fault;
 mod long_int;
 mod measure;
 mod model;
+mod mutation;
 mod plain;
 mod policy;
 mod replay;
@@ -31,6 +32,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     identity::register(module)?;
     measure::register(module)?;
     model::register(module)?;
+    mutation::register(module)?;
     policy::register(module)?;
     replay::register(module)?;
     replay_pair::register(module)?;
