@@ -396,13 +396,13 @@ def test_a_report_shows_what_the_host_said_about_the_task_except_its_context(beg
 def test_a_snapshot_keeps_what_the_host_said_and_the_approvals(begin: Begin) -> None:
     when = "type(task.context.whole) == int && type(task.context.point) == double && task.confirmation == 2"
     ask = {"when": "true", "action": "ask", "tools": ["pay"]}
-    task = begin({"when": when, "action": "note", "tools": ["search"]}, ask, about=ABOUT)
-    assert verdict(task)["action"] == "ask"
+    task = begin({"when": when, "action": "note", "tools": ["pay"]}, ask, about=ABOUT)
+    assert verdict(task)["reasons"] == ("rule:rule-1",)
     assert task.approve("c1", now=1.0).action == "allow"
     task.observe("c1", result="paid", now=1.0)
     resumed = task._gate.resume(task.snapshot())
     assert resumed.report()["labels"] == {"team": "buying"}
-    assert verdict(resumed, "search", call_id="c2", now=2.0)["reasons"] == ("rule:rule-0",)
+    assert verdict(resumed, call_id="c2", now=2.0)["reasons"] == ("rule:rule-0", "rule:rule-1")
 
 
 def test_a_note_is_told_once_where_another_finding_is_softened_to_a_warning(begin: Begin) -> None:
