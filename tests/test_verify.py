@@ -57,6 +57,26 @@ def test_whoever_tries_again_is_told_of_that_call_too(gate: Gate) -> None:
     assert reply["message"].endswith("`get_order` can tell what became of it. A person has to decide.")
 
 
+@pytest.mark.parametrize(("age", "action"), [(5.0, "allow"), (10.0, "allow"), (10.5, "ask"), (3600.0, "ask")])
+def test_an_absence_that_a_cache_tells_is_as_old_as_the_cache_says(gate: Gate, age: float, action: str) -> None:
+    task = gate.task("t")
+    lost(task)
+    gate.clock.advance(40.0)  # type: ignore[attr-defined]
+    looked = task.admit("get_order", {"ref": "r1"})
+    task.observe(looked.call_id, result=ABSENT, cached=age)
+    assert order(task).action == action
+
+
+@pytest.mark.parametrize(("length", "kept"), [(65_000, True), (66_000, False)])
+def test_what_was_found_is_kept_up_to_the_same_length_as_a_result(gate: Gate, length: int, kept: bool) -> None:
+    task = gate.task("t")
+    lost(task)
+    found = {**FOUND, "text": "x" * length}
+    checked(gate, task, found)
+    again = order(task)
+    assert (again.action, again.code, again.result) == ("reuse", "ALREADY_CREATED", found if kept else None)
+
+
 def test_what_landed_is_answered_with_what_was_found(gate: Gate) -> None:
     task = gate.task("t")
     lost(task)

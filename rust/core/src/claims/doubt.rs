@@ -2,10 +2,11 @@
 use std::sync::Arc;
 
 use callgate_cel::Val;
-use callgate_value::{read_json, to_json, SymbolKey, Value};
+use callgate_value::{read_json, SymbolKey, Value};
 use rustc_hash::FxHashMap;
 
 use super::prepare::EffectScope;
+use super::settle::kept;
 use super::{Holding, Verification};
 use crate::call::Call;
 use crate::expression::{Expression, Scope};
@@ -152,11 +153,13 @@ impl Task {
         let (mut resolutions, mut proposal) = (Vec::new(), None);
         let by = format!("{}:{}", call.tool.name, out.dispatch_name());
         for mut doubt in doubts {
-            let early = out.dispatched < doubt.since + doubt.verification.after;
+            // what a cache answers is as old as it says, whenever it was asked
+            let as_of = out.dispatched - outcome.cached.unwrap_or(0.0).max(0.0);
+            let early = as_of < doubt.since + doubt.verification.after;
             let landed = self.reads(policy, &doubt, judged, outcome);
             let resolution = |landed, result| Resolution { key: doubt.key.clone(), landed, result, by: by.clone() };
             match landed {
-                Some(true) => resolutions.push(resolution(Some(true), outcome.result.as_deref().map(to_json))),
+                Some(true) => resolutions.push(resolution(Some(true), kept(outcome))),
                 Some(false) if !early => resolutions.push(resolution(Some(false), None)),
                 // what is not there yet may still come: it was asked too early, and that was no attempt
                 Some(false) => {

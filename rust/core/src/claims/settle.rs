@@ -105,13 +105,17 @@ impl Task {
 
 fn effect_end(call: &Call, judged: &Judged, outcome: &Outcome, declared: bool) -> EffectEnd {
     if !judged.failed {
-        let result = outcome.result.as_deref().filter(|_| declared).map(to_json);
-        return EffectEnd::Completed { result: result.filter(|text| text.len() <= LONGEST_RESULT) };
+        return EffectEnd::Completed { result: kept(outcome).filter(|_| declared) };
     }
     match judged.class {
         Some(ErrorClass::Ambiguous) if call.tool.has_effects() => EffectEnd::Unknown,
         _ => EffectEnd::Free,
     }
+}
+
+/// The result as the ledger keeps it.
+pub(super) fn kept(outcome: &Outcome) -> Option<String> {
+    outcome.result.as_deref().map(to_json).filter(|text| text.len() <= LONGEST_RESULT)
 }
 
 /// Only what may pass by itself is a sign of a server that is down; a business error is the tool's own.
