@@ -105,6 +105,7 @@ fn observation(call: &Arc<Call>, id: &Arc<str>, now: f64) -> Observation {
     let judged = Judged {
         failed: false,
         class: None,
+        in_doubt: false,
         kind: Arc::clone(id),
         result: Some(call.loose),
         failure: None,

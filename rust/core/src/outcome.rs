@@ -62,6 +62,8 @@ pub struct Said {
 pub(crate) struct Judged {
     pub(crate) failed: bool,
     pub(crate) class: Option<ErrorClass>,
+    /// For failures of effects: it may have happened, also where the same call does no harm a second time.
+    pub(crate) in_doubt: bool,
     pub(crate) kind: Arc<str>,
     /// Result identity; none if unknown.
     pub(crate) result: Option<u64>,
@@ -182,6 +184,7 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
         failed: false,
         error: None,
         class: None,
+        in_doubt: false,
         kind: "".into(),
         result: result_symbol,
         failure: None,
@@ -228,8 +231,9 @@ fn failure(
     let mut kind: Arc<str> =
         reported.kind.clone().unwrap_or_else(|| if status.is_some() { "http".into() } else { "tool_error".into() });
     let mut class = default_class(&kind, status, tool.effect);
+    let in_doubt = class == ErrorClass::Ambiguous;
     // under its key it does no harm a second time
-    if class == ErrorClass::Ambiguous && tool.may_be_resent() {
+    if in_doubt && tool.may_be_resent() {
         class = ErrorClass::Transient;
     }
     let error = error_value(&kind, status, class, reported.message.as_deref(), result);
@@ -278,6 +282,7 @@ fn failure(
         failed: true,
         error: Some(error),
         class: Some(class),
+        in_doubt,
         kind,
         result: text.map(|text| key.join(&[failure, text]).0),
         failure: Some(failure.0),

@@ -78,16 +78,19 @@ pub(crate) struct Confirmed {
 
 impl Confirmed {
     /// `task.confirmation`: 1, and one more with each approval of a call of the same tool and target; without a target, of
-    /// the same call.
+    /// the same call. Yeses to questions that stood beside each other are one: else each would pay once. A yes to running
+    /// what may have happened raises nothing: under its old key whoever carries it out can tell that it has.
     pub(crate) fn version(&self, call: &Call) -> u64 {
         self.times.get(&call.place()).copied().unwrap_or(0).saturating_add(1)
     }
 
-    /// A person said yes.
-    pub(crate) fn add(&mut self, call: &Call, told: &[AskedBy], grants: Grants) {
-        make_room(&mut self.times, &call.place(), PAST_CALLS);
-        let times = self.times.entry(call.place()).or_default();
-        *times = times.saturating_add(1);
+    /// A person said yes to what was `told`, when `task.confirmation` stood where it is given.
+    pub(crate) fn add(&mut self, call: &Call, (told, asked_at): (&[AskedBy], u64), grants: Grants) {
+        if told.iter().any(|(reason, _)| *reason != Reason::AmbiguousEffect) {
+            make_room(&mut self.times, &call.place(), PAST_CALLS);
+            let times = self.times.entry(call.place()).or_default();
+            *times = asked_at.max(*times);
+        }
         let place = match grants {
             Grants::Once => return,
             Grants::Call => call.loose,

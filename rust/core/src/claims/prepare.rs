@@ -252,7 +252,7 @@ impl Task {
         });
         held.verification = verify.map(Arc::new);
         // what may be sent again under its key may also be sent again after a crash
-        let again = again || tool.may_be_resent();
+        let resend = tool.may_be_resent();
         let target = target_digest(call);
         let name = tool.name.to_string();
         match keyed {
@@ -260,7 +260,7 @@ impl Task {
                 held.key = Some(key.as_str().into());
                 let call = loose_digest(policy, call);
                 let effect = EffectKey { key, declared: true, once: true, tool: name, target, call, verify: told };
-                return Some(EffectClaim { effect, retain: Some(idempotency.retain), again });
+                return Some(EffectClaim { effect, retain: Some(idempotency.retain), again, resend });
             }
             Some((_, Err(why))) => {
                 // where nothing is enforced the call runs all the same, and may be lost
@@ -282,7 +282,7 @@ impl Task {
         };
         let effect = EffectKey { key, declared: false, once, tool: name, target, call, verify: told };
         let retain = self.sharing.all.then_some(RETAIN);
-        Some(EffectClaim { effect, retain, again })
+        Some(EffectClaim { effect, retain, again, resend: false })
     }
 }
 

@@ -109,6 +109,7 @@ fn effect_end(call: &Call, judged: &Judged, outcome: &Outcome, declared: bool) -
     }
     match judged.class {
         Some(ErrorClass::Ambiguous) if call.tool.has_effects() => EffectEnd::Unknown,
+        _ if judged.in_doubt => EffectEnd::Unknown,
         _ => EffectEnd::Free,
     }
 }

@@ -56,11 +56,11 @@ impl Task {
         now: Option<f64>,
     ) -> Result<Prepared, String> {
         let now = self.clock(now);
-        let Some((id, Asked { call, rules, told })) = self.asked.remove_entry(call_id) else {
+        let Some((id, Asked { call, rules, told, confirmation })) = self.asked.remove_entry(call_id) else {
             return Err(call_id.to_owned());
         };
         self.decisions.approved(&call, &id, yes, now);
-        self.confirmed.add(&call, &told, yes.grants);
+        self.confirmed.add(&call, (&told, confirmation), yes.grants);
         self.denied.lift(&call);
         for rule in rules {
             self.incidents.close(&IncidentKey::Rule(rule));

@@ -127,7 +127,8 @@ impl Task {
                 _ => None,
             });
             let told = findings.iter().filter(|finding| finding.action == Action::Ask).map(Finding::told);
-            let asked = Asked { call: Arc::clone(call), rules: rules.collect(), told: told.collect() };
+            let confirmation = self.confirmed.version(call);
+            let asked = Asked { call: Arc::clone(call), rules: rules.collect(), told: told.collect(), confirmation };
             if self.asked.len() >= ASKED {
                 let mut numbers: Vec<u64> = self.asked.values().map(|asked| asked.call.number).collect();
                 let middle = numbers.len() / 2;

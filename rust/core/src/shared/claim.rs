@@ -71,6 +71,10 @@ pub struct EffectClaim {
     pub retain: Option<f64>,
     /// A person said yes: it may run although an earlier attempt is unknown.
     pub again: bool,
+    /// It takes its key, and doing it twice under one key is doing it once: it may run although an earlier attempt under
+    /// its own key is unknown.
+    #[serde(default)]
+    pub resend: bool,
 }
 
 /// A breaker that the call has to pass.

@@ -97,7 +97,7 @@ pub(super) fn ask(entries: &mut Entries, claim: &EffectClaim, by: Beginner<'_>) 
                 let (at, result) = (entry.ended.unwrap_or(since), entry.result.clone());
                 return EffectAnswer::Completed { at, result };
             }
-            EntryState::Unknown if !claim.again => return entry.doubted(),
+            EntryState::Unknown if !(claim.again || claim.resend) => return entry.doubted(),
             EntryState::InFlight | EntryState::Unknown => {}
         }
     }

@@ -16,7 +16,7 @@ fn once(id: &str, key: &str) -> Claim {
         call: format!("call of {key}"),
         verify: None,
     };
-    let effect = EffectClaim { effect, retain: Some(100.0), again: false };
+    let effect = EffectClaim { effect, retain: Some(100.0), again: false, resend: false };
     Claim { id: id.to_owned(), task: "t".to_owned(), effect: Some(effect), lease: 10.0, ..Claim::default() }
 }
 

@@ -79,6 +79,8 @@ pub(crate) struct Asked {
     pub(crate) rules: Vec<RuleKey>,
     /// What the person was told: each reason that asked, a rule by its id. A yes covers no other.
     pub(crate) told: Vec<AskedBy>,
+    /// `task.confirmation` when it was asked.
+    pub(crate) confirmation: u64,
 }
 
 /// The sessions that a write has to look at; each stands there once.
