@@ -233,8 +233,8 @@ class TestDecisions:
         assert second == {
             "trace": "a.jsonl", "policy": "mine", "revision": "4", "digest": found["policy"]["digest"],
             "mode": "enforce", "session": "s", "task": "s", "agent": "root", "seq": 2, "round": 1, "call_id": "c",
-            "tool": "t", "fingerprint": fingerprint, "key": None, "time": 3.5, "duration": 0.5, "action": "allow", "would": None,
-            "code": None, "reasons": [], "evidence": {}, "bindings": [], "lifted": [],
+            "tool": "t", "fingerprint": fingerprint, "key": None, "time": 3.5, "duration": 0.5, "action": "allow",
+            "would": None, "code": None, "reasons": [], "evidence": {}, "bindings": [], "lifted": [],
             "grade": "sufficient", "class": None, "gaps": [],
             "gain": 0, "cells": 0, "next": "continue", "proposals": [], "from_cache": False, "stop": None,
             "spent": {"steps": 2.0, "tool_calls": 2.0, "retries": 0.0, "tokens": 7.0, "cost": 0.0},
