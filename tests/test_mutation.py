@@ -123,6 +123,22 @@ def test_what_a_policy_says_is_moved_dropped_and_weakened(tmp_path: Path) -> Non
     ]
 
 
+def test_what_no_run_can_show_is_left_alone_and_what_one_can_is_not(tmp_path: Path) -> None:
+    times = POLICY.replace("time: {task: 1h}", "time: {tool: 15s, server: 60s, step: 2m, task: 1h}")
+    breaker = "effect: write\n      timeout: 15s\n      breaker: {failures: 5, open_for: 30s}"
+    write(tmp_path, policy=times)
+    (tmp_path / "tools.yaml").write_text(TOOLS.replace("effect: write", breaker))
+    moved = [(was, now) for what, was, now in changes(tmp_path, "policy.yaml") if what == "moved a duration"]
+    assert moved == [("2m", "1m"), ("2m", "3m"), ("1h", "0h"), ("1h", "2h")]
+    assert changes(tmp_path, "tools.yaml") == [
+        ("changed the effect", "write", "read"),
+        ("moved a number", "5", "4"),
+        ("moved a number", "5", "6"),
+        ("moved a duration", "30s", "29s"),
+        ("moved a duration", "30s", "31s"),
+    ]
+
+
 def test_what_aliases_share_is_changed_once_and_in_all_of_them(tmp_path: Path) -> None:
     assert changes(write(tmp_path), "tools.yaml") == [("changed the effect", "write", "read")]
 

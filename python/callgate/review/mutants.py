@@ -17,8 +17,9 @@ from .parts import Steps
 _CONDITIONS: Final = frozenset({"when", "failed_when", "empty_when"})
 # What no run of a test can show: it changes no decision, or only what sleeps and waits outside of the engine.
 _UNSEEN: Final = frozenset(
-    {"timeout", "backoff", "description", "definition_tokens", "severity", "owner", "parameters", "breaker", "layers"}
+    {"timeout", "backoff", "description", "definition_tokens", "severity", "owner", "parameters", "layers"}
 )
+_UNSEEN_TIMES: Final = frozenset({("spec", "time", "tool"), ("spec", "time", "server")})
 _WEAKER_ACTION: Final = {"stop": "refuse", "refuse": "note", "ask": "note", "exit": "note", "retry": "note"}
 _WEAKER_WORD: Final = {
     ("undeclared_tools", "refuse"): "allow",
@@ -70,8 +71,7 @@ def _of(document: Document, value: Any, steps: Steps) -> Iterator[Mutant]:
         if _is_tool(document, steps):
             yield from _of_effect(document, value, steps)
         for name, inner in value.items():
-            # what a binding may set is a threshold; what a tool takes is its own business
-            if name not in _UNSEEN or (*steps, name) == ("spec", "parameters"):
+            if _is_seen((*steps, name)):
                 yield from _of(document, inner, (*steps, name))
     elif isinstance(value, list):
         removable = steps in (("spec", "rules"), ("spec", "fallback", "edges"))
@@ -91,6 +91,12 @@ def _of(document: Document, value: Any, steps: Steps) -> Iterator[Mutant]:
         yield from _of_number(document, value, steps)
     elif isinstance(value, str):
         yield from _of_text(document, value, steps)
+
+
+def _is_seen(steps: Steps) -> bool:
+    """Whether a run of a test can show what stands there."""
+    # what a binding may set is a threshold; what a tool takes is its own business
+    return steps == ("spec", "parameters") or not (steps[-1] in _UNSEEN or steps in _UNSEEN_TIMES)
 
 
 def _is_tool(document: Document, steps: Steps) -> bool:
