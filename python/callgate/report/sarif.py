@@ -1,13 +1,13 @@
-"""Diagnostics as SARIF 2.1.0 (OASIS), the format in which code-scanning services take findings."""
+"""Findings as SARIF 2.1.0 (OASIS), the format of code-scanning services: the log, and diagnostics in it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from callgate.policy.diagnostics import Diagnostic, Place, Span
+from callgate.policy.diagnostics import Diagnostic, Place, Severity, Span
 from callgate.policy.pages import Page, pages
 
 from .findings import Findings
@@ -16,49 +16,74 @@ from .places import uri
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
+class Result(NamedTuple):
+    """A result of a log: the id of its rule, what it says, and where. `why` is the reason that keeps it silent."""
+
+    rule: str
+    level: Severity
+    text: str
+    file: str
+    span: Span | None
+    pointer: str | None = None
+    related: Sequence[Place] = ()
+    why: str | None = None
+
+
 def render(findings: Findings, color: bool = False) -> str:
     """One SARIF log with one run: the rules that were broken, each with its page, and a result for each diagnostic."""
-    found = [(each, None) for each in findings.diagnostics]
-    ignored = [(each.diagnostic, each.why) for each in findings.ignored]
-    codes = sorted({each.code for each, _ in (*found, *ignored)})
-    known = {page.code: page for page in pages() if page.code in codes}
-    place_of = {code: index for index, code in enumerate(codes)}
-    driver = {"name": "callgate", "version": version("callgate"), "rules": [_rule(code, known) for code in codes]}
+    results = [of_diagnostic(each) for each in findings.diagnostics]
+    results += [of_diagnostic(each.diagnostic, each.why) for each in findings.ignored]
+    return log(results, rules_of_codes({each.rule for each in results}))
+
+
+def log(results: Sequence[Result], rules: Mapping[str, dict[str, Any]]) -> str:
+    """A log of these results; `rules` has each rule that they name, by its id."""
+    ids = sorted(rules)
+    driver = {"name": "callgate", "version": version("callgate"), "rules": [rules[each] for each in ids]}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(each, place_of[each.code], why) for each, why in (*found, *ignored)],
+        "results": [_result(each, ids.index(each.rule)) for each in results],
     }
-    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _rule(code: str, known: dict[str, Page]) -> dict[str, Any]:
-    page = known[code]
+def of_diagnostic(diagnostic: Diagnostic, why: str | None = None) -> Result:
+    """A diagnostic as a result, its hint behind its message."""
+    text = diagnostic.message if diagnostic.hint is None else f"{diagnostic.message}\n{diagnostic.hint}"
+    where = (diagnostic.file, diagnostic.span, diagnostic.pointer, diagnostic.related)
+    return Result(diagnostic.code, diagnostic.severity, text, *where, why)
+
+
+def rules_of_codes(codes: Collection[str]) -> dict[str, dict[str, Any]]:
+    """The rules of diagnostic codes, each with its page as help."""
+    return {page.code: _rule(page) for page in pages() if page.code in codes}
+
+
+def _rule(page: Page) -> dict[str, Any]:
     text = page.path.read_text(encoding="utf-8")
     return {
-        "id": code,
+        "id": page.code,
         "name": page.name,
         "shortDescription": {"text": page.says},
         "help": {"text": text, "markdown": text},
     }
 
 
-def _result(diagnostic: Diagnostic, rule: int, why: str | None) -> dict[str, Any]:
-    words = diagnostic.message if diagnostic.hint is None else f"{diagnostic.message}\n{diagnostic.hint}"
+def _result(told: Result, rule: int) -> dict[str, Any]:
     result: dict[str, Any] = {
-        "ruleId": diagnostic.code,
+        "ruleId": told.rule,
         "ruleIndex": rule,
-        "level": diagnostic.severity,
-        "message": {"text": words},
-        "locations": [{"physicalLocation": _physical(diagnostic.file, diagnostic.span)}],
+        "level": told.level,
+        "message": {"text": told.text},
+        "locations": [{"physicalLocation": _physical(told.file, told.span)}],
     }
-    if diagnostic.pointer is not None:
-        result["locations"][0]["logicalLocations"] = [{"fullyQualifiedName": diagnostic.pointer}]
-    if diagnostic.related:
-        result["relatedLocations"] = _related(diagnostic.related)
-    if why is not None:  # kept silent by a comment beside it
-        result["suppressions"] = [{"kind": "inSource", "justification": why}]
+    if told.pointer is not None:
+        result["locations"][0]["logicalLocations"] = [{"fullyQualifiedName": told.pointer}]
+    if told.related:
+        result["relatedLocations"] = _related(told.related)
+    if told.why is not None:  # kept silent by a comment beside it
+        result["suppressions"] = [{"kind": "inSource", "justification": told.why}]
     return result
 
 

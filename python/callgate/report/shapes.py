@@ -12,7 +12,7 @@ def shapes() -> list[str]:
     """The names of the outputs that have a schema.
 
     >>> shapes()
-    ['CheckReport']
+    ['CheckReport', 'TestReport']
     """
     return sorted(path.stem for path in _FOLDER.glob("*.json"))
 

@@ -25,6 +25,7 @@ from .timeline import shortened
 FORMATS: Final = {
     "text": "callgate.report.tests",
     "json": "callgate.report.tests_json",
+    "sarif": "callgate.report.tests_sarif",
     "junit": "callgate.report.tests_junit",
     "github": "callgate.report.tests_github",
     "markdown": "callgate.report.tests_markdown",
