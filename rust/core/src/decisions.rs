@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::Call;
 use crate::claims::{Grants, Scope};
-use crate::journal::map;
+use crate::fields::map;
 
 /// Decisions that are told one by one; the oldest go first.
 const MOST: usize = 256;

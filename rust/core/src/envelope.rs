@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use callgate_value::{to_json, Value};
 
-use crate::journal::map;
+use crate::fields::map;
 use crate::outcome::{Judged, Outcome};
 use crate::verdict::Grade;
 

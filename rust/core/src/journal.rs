@@ -2,12 +2,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use callgate_value::{to_json, Map, Value};
+use callgate_value::{to_json, Value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::about::as_json;
 use crate::call::Call;
 use crate::detect::Observation;
+use crate::fields::map;
 use crate::outcome::Outcome;
 use crate::verdict::{Action, Finding, Grade};
 
@@ -235,10 +236,6 @@ impl Journal {
         });
         told.collect()
     }
-}
-
-pub(crate) fn map(fields: Vec<(&str, Value)>) -> Value {
-    Map::new(fields.into_iter().map(|(name, value)| (name.into(), value)).collect()).map_or(Value::Null, Value::Map)
 }
 
 /// The value itself, or the beginning of its JSON text where that is long.

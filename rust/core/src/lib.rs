@@ -26,6 +26,7 @@ mod envelope;
 mod exit;
 pub mod expression;
 mod fallback;
+mod fields;
 mod gain;
 pub mod guard;
 mod identify;

@@ -2,12 +2,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use callgate_value::{to_json, Digest, Map, Value};
+use callgate_value::{to_json, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::about::About;
+use crate::fields::map;
 use crate::guard::Guard;
-use crate::replay::{Replay, Row};
+use crate::replay::{short_digest, Replay, Row};
 use crate::reply;
 use crate::trace::{Record, TraceEvent, What};
 use crate::verdict::{reason_name, Action};
@@ -251,12 +252,4 @@ fn shown(arguments: &Value) -> String {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
         None => text,
     }
-}
-
-fn short_digest(text: &str) -> u64 {
-    Digest::of(text.as_bytes()).0.iter().take(8).fold(0, |all, byte| (all << 8) | u64::from(*byte))
-}
-
-fn map(entries: Vec<(&str, Value)>) -> Value {
-    Map::new(entries.into_iter().map(|(name, value)| (name.into(), value)).collect()).map_or(Value::Null, Value::Map)
 }

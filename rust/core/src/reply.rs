@@ -7,7 +7,7 @@ use callgate_value::{to_json, Map, Value};
 
 use crate::call::Call;
 use crate::detect::Remark;
-use crate::journal::map;
+use crate::fields::map;
 use crate::verdict::{Action, Evidence, Finding, Note, Verdict};
 use crate::Reason;
 

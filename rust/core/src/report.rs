@@ -1,7 +1,7 @@
 //! A task's report: how it stands and what it came to, as data.
 use callgate_value::Value;
 
-use crate::journal::map;
+use crate::fields::map;
 use crate::policy::Policy;
 use crate::task::Task;
 use crate::verdict::reason_name;

@@ -329,6 +329,25 @@ impl Verdict {
         let strongest = self.findings.iter().map(rank).max()?;
         self.findings.iter().find(|finding| rank(finding) == strongest)
     }
+
+    /// The observation code of the decisive finding.
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        self.decisive().map(|finding| finding.code.as_deref().unwrap_or_else(|| finding.reason.code()))
+    }
+
+    /// The fingerprint, in hex.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        callgate_value::fingerprint(&self.tool, &self.arguments)
+            .map_or_else(|_| String::new(), |digest| digest.to_hex())
+    }
+
+    /// What the model reads instead of a result; none where the call runs.
+    #[must_use]
+    pub fn reply(&self) -> Option<String> {
+        crate::reply::reply(self)
+    }
 }
 
 /// How much of what a call should bring it brought.

@@ -108,7 +108,7 @@ impl Verification {
     /// As verdicts, assessments and logs tell it.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        crate::journal::map(vec![
+        crate::fields::map(vec![
             ("tool", Value::from(&*self.tool)),
             ("arguments", (*self.arguments).clone()),
             ("after", Value::Float(self.after)),

@@ -7,7 +7,7 @@ use crate::budget::Elapsed;
 use crate::call::Call;
 use crate::claims::{with_key, After, Held, Holding};
 use crate::detect::{Detector, Dispatch};
-use crate::journal::map;
+use crate::fields::map;
 use crate::policy::{Budgets, Limit, Mode, Policy, Retry};
 use crate::reply;
 use crate::round::{Fate, Member};

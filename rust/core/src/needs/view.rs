@@ -1,16 +1,13 @@
 //! What is known and what is missing, as data for reports, replies and tests.
-use callgate_value::{Map, Value};
+use callgate_value::Value;
 
 use super::table::{Cell, Found, Record};
 use super::Needs;
+use crate::fields::map;
 use crate::policy::{Need, Policy};
 
 /// Cells that a list of missing ones names.
 const MOST_MISSING: usize = 1_000;
-
-fn map(fields: Vec<(&str, Value)>) -> Value {
-    Map::new(fields.into_iter().map(|(name, value)| (name.into(), value)).collect()).map_or(Value::Null, Value::Map)
-}
 
 fn count(number: u64) -> Value {
     Value::Int(i64::try_from(number).unwrap_or(i64::MAX))

@@ -7,7 +7,7 @@ use super::{Closed, Fed};
 use crate::call::Call;
 use crate::detect::{Observation, Remark, Under};
 use crate::fallback::{Offer, Skipped};
-use crate::journal::map;
+use crate::fields::map;
 use crate::policy::{Mode, Policy};
 use crate::reply;
 use crate::round::{Fate, Member};
