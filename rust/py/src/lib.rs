@@ -1,9 +1,12 @@
 //! The border between the core and Python: values in, verdicts out. The only crate that names PyO3.
+mod assessment;
 mod batch;
 mod coverage;
 mod evaluate;
+mod finding;
 mod host_object;
 mod identity;
+mod incoming;
 mod lift;
 mod lift_fault;
 mod long_int;
@@ -41,6 +44,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     shared_task::register(module)?;
     task::register(module)?;
     verdict::register(module)?;
+    finding::register(module)?;
+    assessment::register(module)?;
     ways::register(module)?;
     // The stub names what there is, once; a second list beside it would only fall behind.
     module.delattr("__all__")

@@ -5,8 +5,11 @@ use callgate_core::{After, Answer, Outcome, Prepared, Told};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::task::{no, outcome, request, told, unasked, unknown, yes, Loose, ReportedError, State, TaskState};
-use crate::verdict::{Assessment, Note, Verdict};
+use crate::assessment::Assessment;
+use crate::finding::Note;
+use crate::incoming::{no, outcome, request, yes, Loose, ReportedError};
+use crate::task::{told, unasked, unknown, State, TaskState};
+use crate::verdict::Verdict;
 
 /// A batch whose claims are on their way: what it was asked with, for calls that run with what came in.
 pub(crate) struct Waiting {

@@ -7,20 +7,22 @@ use callgate_core::guard::Guard;
 use callgate_core::policy::Policy;
 use callgate_core::shared::{Claim, Entry, Grant, Settlement, Shared};
 use callgate_core::{
-    lift, About, Claims, Event, Grants, No, Outcome, Reason, Reported, Request, Scope, Sharing,
-    SnapshotError as CoreSnapshotError, Task as CoreTask, Yes,
+    About, Claims, Event, Reason, Request, Sharing, SnapshotError as CoreSnapshotError, Task as CoreTask,
 };
 use callgate_value::{Map, Value};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyLookupError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyLookupError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 
-use crate::lift::{lift_arguments, lift_result, to_python};
+use crate::assessment::Assessment;
+use crate::finding::{notes, Note, Stop};
+use crate::incoming::{no, outcome, reported, request, yes, Loose, ReportedError};
+use crate::lift::{lift_arguments, to_python};
 use crate::policy::CompiledPolicy;
 use crate::shared::SharedState;
 use crate::shared_task::Waiting;
-use crate::verdict::{notes, Assessment, Note, Stop, Verdict};
+use crate::verdict::Verdict;
 use crate::ways::{proposals, skipped, ModelAdvice};
 
 create_exception!(callgate, UnknownCallError, PyLookupError, "No call of this id is out (or was asked about).");
@@ -105,64 +107,8 @@ impl State {
     }
 }
 
-/// (type, status, message)
-pub(crate) type ReportedError = (Option<Loose>, Option<i64>, Option<Loose>);
-
-/// A text from outside; lone surrogates, which a model can send and Rust cannot hold, become U+FFFD.
-pub(crate) struct Loose(pub(crate) String);
-
-impl<'py> FromPyObject<'_, 'py> for Loose {
-    type Error = PyErr;
-
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let text = object.cast::<PyString>().map_err(|_| {
-            let name = object.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-            PyTypeError::new_err(format!("expected text, found `{name}`"))
-        })?;
-        Ok(Self(text.to_string_lossy().into_owned()))
-    }
-}
-
-pub(crate) fn request(
-    tool: String,
-    arguments: &Bound<'_, PyAny>,
-    call_id: Option<String>,
-    hints: Option<&Bound<'_, PyAny>>,
-    again: bool,
-) -> Request {
-    let lifted = lift_arguments(arguments).map_err(|fault| fault.into_error(arguments.py(), "arguments"));
-    let (arguments, fault) = match lifted {
-        Ok(map @ Value::Map(_)) => (map, None),
-        Ok(other) => (Value::Map(Map::default()), Some(no_map(&other))),
-        Err(error) => (Value::Map(Map::default()), Some(error.value(arguments.py()).to_string())),
-    };
-    Request {
-        tool: tool.into(),
-        arguments: Arc::new(arguments),
-        call_id: call_id.map(Into::into),
-        hints: hints.map(|hints| Arc::new(lift_result(hints))),
-        fault: fault.map(Into::into),
-        again,
-    }
-}
-
-/// What is wrong with arguments that are no map.
-fn no_map(arguments: &Value) -> String {
-    match arguments {
-        Value::Str(_) => {
-            "`arguments` is a text, and a map from names is wanted: JSON has to be parsed first".to_owned()
-        }
-        _ => "`arguments` is not a map from names".to_owned(),
-    }
-}
-
 /// What ending a round tells: notes, proposals, skipped capabilities.
 type Ended<'py> = (Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyTuple>);
-
-pub(crate) fn reported((kind, status, message): ReportedError) -> Reported {
-    let text = |text: Option<Loose>| text.map(|text| text.0.into());
-    Reported { kind: text(kind), status, message: text(message) }
-}
 
 /// The verdict for the host. A call that runs although its arguments have no JSON form, in `warn` or `audit`, runs with
 /// what came in: the guard changes nothing there.
@@ -190,49 +136,6 @@ impl TaskState {
 fn sharing(task: CoreTask, joined: bool, store: bool) -> CoreTask {
     let scope = (joined && !store).then(|| task.lineage());
     task.sharing(Sharing { scope, all: store })
-}
-
-/// An outcome as it comes from Python.
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn outcome(
-    result: Option<&Bound<'_, PyAny>>,
-    known: bool,
-    error: Option<ReportedError>,
-    is_error: bool,
-    digest: Option<String>,
-    tokens: Option<f64>,
-    cached: Option<f64>,
-) -> Outcome {
-    let lifted = match (known, result) {
-        (false, _) => None,
-        (true, Some(result)) => Some(lift_result(result)),
-        (true, None) => Some(Value::Null),
-    };
-    lift(Outcome {
-        result: lifted.map(Arc::new),
-        digest: digest.map(Into::into),
-        error: error.map(reported),
-        is_error,
-        tokens,
-        cached,
-        said: None,
-    })
-}
-
-/// A person's yes, as it comes from Python.
-pub(crate) fn yes(by: Option<String>, grants: &str) -> PyResult<Yes> {
-    let grants = Grants::named(grants).ok_or_else(|| unheard("grants", "once`, `call` or `target", grants))?;
-    Ok(Yes { by, grants })
-}
-
-/// A person's no.
-pub(crate) fn no(by: Option<String>, scope: &str, why: Option<String>) -> PyResult<No> {
-    let scope = Scope::named(scope).ok_or_else(|| unheard("scope", "call`, `target` or `tool", scope))?;
-    Ok(No { by, scope, why })
-}
-
-fn unheard(argument: &str, known: &str, found: &str) -> PyErr {
-    PyValueError::new_err(format!("`{argument}` has to be `{known}`, found `{found}`"))
 }
 
 pub(crate) fn unknown(id: String) -> PyErr {

@@ -170,3 +170,18 @@ pub(crate) fn skipped<'py>(py: Python<'py>, all: &[callgate_core::Skipped]) -> P
     let all = all.iter().map(|skipped| Bound::new(py, Skipped { skipped: skipped.clone() }));
     PyTuple::new(py, all.collect::<PyResult<Vec<_>>>()?)
 }
+
+/// Cells as ((record key, field), ...), keys of several fields as tuples.
+pub(crate) fn cells<'py>(py: Python<'py>, cells: &[(callgate_value::Value, String)]) -> PyResult<Bound<'py, PyTuple>> {
+    let cells = cells.iter().map(|(key, field)| {
+        let key = match key.as_list() {
+            Some(parts) => {
+                let parts = parts.iter().map(|part| to_python(py, part)).collect::<PyResult<Vec<_>>>()?;
+                PyTuple::new(py, parts)?.into_any()
+            }
+            None => to_python(py, key)?,
+        };
+        Ok((key, field))
+    });
+    PyTuple::new(py, cells.collect::<PyResult<Vec<_>>>()?)
+}
