@@ -1,10 +1,10 @@
-"""What one call can become at worst: attempts of every layer, over all substitutes, each until its time-out."""
+"""What one call can become at worst: attempts of every layer, over all substitutes, their time-outs and pauses."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, overload
 
 from .diagnostics import Diagnostic
 from .faults import Found
@@ -13,13 +13,17 @@ from .tool_extends import with_extended
 
 MANY: Final = 9
 """Calls that one call may become before anything is said: three layers of three."""
+RETRIES: Final = 3
+"""`retry.max`, where it is left out."""
+LONGEST_PAUSE: Final = 60.0
+"""`retry.backoff.max` in seconds, where it is left out."""
 _MOST_PATHS: Final = 1_000
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Worst(NamedTuple):
-    """The worst that one call can become: calls, seconds in time-outs (None where a tool has none), the tools."""
+    """The worst that one call can become: calls, seconds (None where a tool has no time-out), the tools."""
 
     calls: int
     seconds: float | None
@@ -29,9 +33,10 @@ class Worst(NamedTuple):
 def worst_case(resolved: Resolved) -> list[Diagnostic]:
     """A note about the worst case of a policy (CG426), where it is many calls.
 
-    Attempts are those of `budgets.layers`, whose numbers multiply, else one and the `retry.max` of the tool; hops are
-    those of `fallback.edges`, up to `max_hops`. Budgets for calls and retries and the task's time bound them. What a
-    call costs is declared nowhere, so of money the budget alone is told; waits between attempts are not counted.
+    Attempts are those of `budgets.layers`, whose numbers multiply, else one and the `retry.max` of the tool, each after
+    the longest pause of its backoff; hops are those of `fallback.edges`, up to `max_hops`. Budgets for calls and
+    retries and the times of step, task and workflow bound them. What a call costs is declared nowhere, so of money the
+    budget alone is told.
     """
     spec = resolved.spec
     found = _worst(spec, _tools(resolved))
@@ -58,22 +63,35 @@ def worst_case(resolved: Resolved) -> list[Diagnostic]:
 _PLACES: Final = (("budgets", "layers"), ("fallback", "max_hops"), ("fallback",), ("budgets", "retries"), ("budgets",))
 
 
+class _Tool(NamedTuple):
+    """What one tool of a way can take: attempts, of which `waiting` come after a pause, and seconds for each.
+
+    `limit` is the time-out of an attempt, None where there is none; `pause` the longest pause before a further one;
+    `most` all the time that its attempts can take.
+    """
+
+    attempts: int
+    waiting: int
+    limit: float | None
+    pause: float
+    most: float | None
+
+
 def _worst(spec: Mapping[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> Worst | None:
     layers = _layers(spec)
     retries, calls = _number(_at(spec, "budgets", "retries")), _number(_at(spec, "budgets", "tool_calls"))
-    whole = _seconds(_at(spec, "time", "task"))
+    whole = _shortest(_seconds(_at(spec, "time", "task")), _seconds(_at(spec, "time", "workflow")))
     worst: Worst | None = None
     for path in _paths(spec, tools):
-        attempts = [layers or 1 + int(_number(_at(tools.get(tool), "retry", "max")) or 0) for tool in path]
-        if max(attempts) == 1:  # without retries a path is as long as it is written, and nothing multiplies
+        taken = [_tool(spec, tools.get(tool, {}), layers) for tool in path]
+        if max(each.attempts for each in taken) == 1:  # without retries a path is as long as it is written
             continue
-        most = sum(attempts)
+        most = sum(each.attempts for each in taken)
         if retries is not None:
             most = min(most, len(path) + int(retries))
         if calls is not None:
             most = min(most, int(calls))
-        limits = [_seconds(_at(tools.get(tool), "timeout")) or _seconds(_at(spec, "time", "tool")) for tool in path]
-        seconds = _slowest([(limit, count) for limit, count in zip(limits, attempts, strict=True)], most)
+        seconds = _slowest(taken, most, retries)
         if seconds is not None and whole is not None:
             seconds = min(seconds, whole)
         here = Worst(most, seconds, path)
@@ -82,24 +100,74 @@ def _worst(spec: Mapping[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> W
     return worst
 
 
-def _slowest(attempts: list[tuple[float | None, int]], most: int) -> float | None:
-    """Seconds of so many attempts, the slow ones first; None where a time-out is not known."""
-    seconds = 0.0
-    for limit, count in sorted(attempts, key=lambda each: -(each[0] or 0.0)):
-        if limit is None:
-            return None
-        seconds += limit * min(count, most)
-        most -= min(count, most)
-    return seconds
+def _tool(spec: Mapping[str, Any], tool: Mapping[str, Any], layers: Mapping[str, int]) -> _Tool:
+    """What a tool can take. Layers multiply to all of its attempts; without them the tool's own retries are all.
+
+    A pause is as long as `backoff.max` at most, whatever the jitter, and so is a `Retry-After` that is waited for.
+    Pauses are known of the layer that makes the tool's own retries. What tries again below, such as an HTTP client,
+    does so within an attempt, and what is above, an agent, begins anew.
+    """
+    retry = tool.get("retry")
+    own = 0 if not isinstance(retry, Mapping) else int(_number(retry.get("max"), RETRIES))
+    pause = _seconds(_at(retry, "backoff", "max"), LONGEST_PAUSE)
+    limit = _seconds(tool.get("timeout")) or _seconds(_at(spec, "time", "tool"))
+    step = _seconds(_at(spec, "time", "step"))
+    if not layers:
+        return _Tool(1 + own, own, limit, pause, step)
+    above = layers.get("agent", 1)
+    product = above * layers.get("tool", 1) * layers.get("http", 1)
+    waiting = above * (layers.get("tool", 1) - 1) if isinstance(retry, Mapping) else 0
+    return _Tool(product, waiting, limit, pause, None if step is None else above * step)
 
 
-def _layers(spec: Mapping[str, Any]) -> int:
-    """What the layers that retry multiply to; 0 where none is written."""
-    product = 0
+def _slowest(way: Sequence[_Tool], most: int, retries: float | None) -> float | None:
+    """Seconds of the slowest so many attempts along a way; None where a time-out is not known.
+
+    However far it is gone, each tool on the way is called once; what is left of the attempts goes to the slowest.
+    """
+    if any(each.limit is None for each in way):
+        return None
+    worst = 0.0
+    for length in range(1, min(len(way), most) + 1):
+        on_it = way[:length]
+        left = most - length if retries is None else min(most - length, int(retries))
+        seconds = sum(_bounded(each, each.limit or 0.0) for each in on_it)
+        for gain, count in sorted((part for each in on_it for part in _further(each)), reverse=True):
+            seconds += gain * min(count, left)
+            left -= min(count, left)
+        worst = max(worst, seconds)
+    return worst
+
+
+def _further(tool: _Tool) -> Iterator[tuple[float, int]]:
+    """What further attempts add in seconds, and how many add so much: those after a pause first."""
+    limit = tool.limit or 0.0
+    spent = _bounded(tool, limit)
+    for each, count in ((limit + tool.pause, tool.waiting), (limit, tool.attempts - 1 - tool.waiting)):
+        whole = count if tool.most is None or each <= 0.0 else min(count, int((tool.most - spent) / each))
+        yield each, whole
+        spent += each * whole
+        if whole < count and tool.most is not None:  # one that the step's time cuts off
+            yield tool.most - spent, 1
+            return
+
+
+def _bounded(tool: _Tool, seconds: float) -> float:
+    return seconds if tool.most is None else min(seconds, tool.most)
+
+
+def _shortest(first: float | None, second: float | None) -> float | None:
+    return first if second is None or (first is not None and first < second) else second
+
+
+def _layers(spec: Mapping[str, Any]) -> dict[str, int]:
+    """How often each layer tries, of those that retry."""
+    found = {}
     for name in ("http", "tool", "agent"):
         count = int(_number(_at(spec, "budgets", "layers", name, "retries")) or 0)
-        product = (product or 1) * count if count else product
-    return product
+        if count:
+            found[name] = count
+    return found
 
 
 def _paths(spec: Mapping[str, Any], tools: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -134,15 +202,23 @@ def _at(data: Any, *steps: str) -> Any:
     return data
 
 
-def _number(value: Any) -> float | None:
+@overload
+def _number(value: Any) -> float | None: ...
+@overload
+def _number(value: Any, default: float) -> float: ...
+def _number(value: Any, default: float | None = None) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
+        return default
     return float(value)
 
 
-def _seconds(value: Any) -> float | None:
+@overload
+def _seconds(value: Any) -> float | None: ...
+@overload
+def _seconds(value: Any, default: float) -> float: ...
+def _seconds(value: Any, default: float | None = None) -> float | None:
     found = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    return float(found[1]) * _SECONDS[found[2]] if found else None
+    return float(found[1]) * _SECONDS[found[2]] if found else default
 
 
 def _told(seconds: float) -> str:
