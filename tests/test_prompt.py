@@ -149,7 +149,7 @@ CAUSES = {
     "budgets.retries": "Further attempts",
     "budgets.cost": "Cost: 2.5 USD.",
     "budgets.depth": "Agents below agents: 3.",
-    "budgets.reserve": "The last 1 tool calls are kept for `submit_report`.",
+    "budgets.reserve": "The last tool call is kept for `submit_report`.",
     "budgets.notes_at": "You are told at 80% and 95%",
     "time.step": "Time for one step: 2 min.",
     "detectors.exact_repeat": "Do not repeat a call that brought the same result",
@@ -185,6 +185,29 @@ def test_a_line_is_there_if_and_only_if_the_policy_has_its_part(part: str) -> No
         holder = holder[step]
     del holder[last]
     assert CAUSES[part] not in rules_as_text(spec, data(TOOLS))
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("detectors: {consecutive: {refuse_after: 1}}", "again and again: after the first time it is refused."),
+        ("detectors: {no_gain: {refuse_after: 1}}", "are not worth making: after the first time the tool is refused."),
+        ("detectors: {no_gain: {exit_after: 1}}", "When calls of any tools bring nothing new once, the task ends."),
+        ("detectors: {oscillation: {refuse_after: 1}}", "after you did so once, the tool is refused."),
+        ("detectors: {empty_streak: {refuse_after: 1}}", "after nothing was found once, the tool is refused."),
+        ("detectors: {transfer_streak: {refuse_after: 1}}", "in between: after the first time it is refused."),
+        ("detectors: {same_error: {refuse_after: 1}}", "when the same error came once, the tool is refused."),
+        ("needs: [{id: a, fields: [x]}]", "Needed (a): at least 1 record with `x`."),
+        ("fallback: {max_hops: 1, edges: [{from: look, to: poll}]}", "At most one such change of tool for one need."),
+        ("{}", "`poll`: ask how it stands, and no more than once while nothing changes."),
+    ],
+)  # fmt: skip
+def test_one_is_said_otherwise_than_several(spec: str, said: str) -> None:
+    tools = {
+        "look": {"effect": "read"}, "poll": {"effect": "read", "waiting": {"max_unchanged": 1}},
+        "hand_over": {"effect": "control", "transfer": True},
+    }  # fmt: skip
+    assert said in rules_as_text(data(spec), tools)
 
 
 def test_tools_that_nobody_declared_are_only_told_what_is_enforced_for_them() -> None:

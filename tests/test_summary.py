@@ -82,7 +82,7 @@ STORY = story()
 def test_a_stopped_task_says_how_it_ends() -> None:
     task = begin({"rules": [{"id": "no", "when": "true", "action": "stop"}]})
     task.admit("weather", {})
-    assert task.summary().splitlines()[0] == "Task t: 1 tool calls so far, stopped (rule:no): a person goes on."
+    assert task.summary().splitlines()[0] == "Task t: 1 tool call so far, stopped (rule:no): a person goes on."
 
 
 def test_a_summary_is_the_same_after_a_snapshot() -> None:
@@ -145,7 +145,7 @@ def test_a_report_for_people_tells_how_it_ended_and_all_that_shows_why() -> None
         "calls\n"
         "  5 in all: 4 allowed, 1 stopped, 2 failed\n"
         '      0.0 s  allow   supplier_search {"keyword": "bearing\\u001b[31m"}  sufficient, 3 cells\n'
-        '      0.0 s  allow   quote_search {"supplier": "ACME"}  sufficient, 1 cells\n'
+        '      0.0 s  allow   quote_search {"supplier": "ACME"}  sufficient, 1 cell\n'
         '      0.0 s  allow   weather {"city": "Graz"}  failed\n'
         '      0.0 s  allow   weather {"city": "Graz"}  failed\n'
         "      0.0 s  stop    note {}  rule:no\n"

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Protocol, TypeVar
 
 from callgate._core import batch_scan
+from callgate.counted import counted
 
 __all__ = ["Column", "Rows", "ScanResult", "Sessions", "Totals", "scan", "symbols"]
 
@@ -315,7 +316,7 @@ def _of_arrow(column: Any, name: str) -> list[memoryview]:
     if not isinstance(column, arrow.ChunkedArray):
         column = arrow.chunked_array(column if hasattr(column, "__arrow_c_stream__") else [arrow.array(column)])
     if column.null_count:
-        raise ValueError(f"`{name}` has {column.null_count} nulls; fill or drop them first")
+        raise ValueError(f"`{name}` has {counted(column.null_count, 'null')}; fill or drop them first")
     types = arrow.types
     if types.is_dictionary(column.type):
         codes = None if types.is_integer(column.type.value_type) else _dictionary_codes(column)

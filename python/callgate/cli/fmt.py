@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from callgate.cli import UsageError
+from callgate.counted import counted
 from callgate.policy.diagnostics import Diagnostic, ordered
 from callgate.policy.formatting import Formatted, format_file
 from callgate.policy.load import yaml_files
@@ -151,8 +152,4 @@ class _Done:
             print(f"{would}formatted: {printable(file)}")
         left = self._files - len(self._changed)
         they = "it is" if left == 1 else "they are"
-        print(f"{_count(len(self._changed))} {would}formatted, {_count(left)} left as {they}")
-
-
-def _count(files: int) -> str:
-    return f"{files:,} file" if files == 1 else f"{files:,} files"
+        print(f"{counted(len(self._changed), 'file')} {would}formatted, {counted(left, 'file')} left as {they}")

@@ -106,16 +106,15 @@ def _refuse_large(text: str, tools: int) -> None:
     from callgate.policy.compose import compose
     from callgate.policy.source import Source
 
+    these = "this tool" if tools == 1 else f"these {tools:,} tools"
     size = len(text.encode())
     if size > DEFAULT_LIMITS.bytes:
         raise UsageError(
-            f"the manifest of these {tools:,} tools would take {size:,} bytes, and a file holds "
+            f"the manifest of {these} would take {size:,} bytes, and a file holds "
             f"{DEFAULT_LIMITS.bytes:,}: import them in parts, each with a `--name` of its own"
         )
     for found in compose(Source("manifest", text)).diagnostics:
-        raise UsageError(
-            f"the manifest of these {tools:,} tools could not be loaded: {found.message}; import them in parts"
-        )
+        raise UsageError(f"the manifest of {these} could not be loaded: {found.message}; import them in parts")
 
 
 def _name(source: Path) -> str:

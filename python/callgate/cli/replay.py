@@ -14,6 +14,7 @@ from callgate._core import CompiledPolicy
 from callgate.cli import UsageError
 from callgate.cli.check import moment
 from callgate.cli.numbers import count
+from callgate.counted import counted
 from callgate.policy.open import open_policy
 from callgate.report.color import wanted
 from callgate.report.findings import Findings, render
@@ -154,7 +155,7 @@ class _Told:
 
     def end(self, broken: str | None) -> None:
         if self._shown > MOST_SHOWN:
-            self._say(f"{self._trace}: {self._shown - MOST_SHOWN:,} more lines skipped")
+            self._say(f"{self._trace}: {counted(self._shown - MOST_SHOWN, 'more line')} skipped")
         if broken is not None:
             self._say(f"{self._trace}: {broken}")
         self.clear()
@@ -165,7 +166,7 @@ class _Told:
             self._next = now + _EVERY
             share = "" if self._size is None else f"{read / self._size if self._size else 1.0:.0%}, "
             name = printable(self._trace.name)
-            text = f"{self._at}/{self._files} {name}: {share}{calls:,} calls"
+            text = f"{self._at}/{self._files} {name}: {share}{counted(calls, 'call')}"
             room = (width_of(sys.stderr) or 100) - 1
             print(f"\r\x1b[K{text[:room]}", end="", file=sys.stderr, flush=True)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final, Literal, NamedTuple, NoReturn
 
+from callgate.counted import counted
+
 
 class Read(NamedTuple):
     """What became of the arguments: the object, or what is wrong with the text and how."""
@@ -49,7 +51,7 @@ def read_arguments(written: Any) -> Read:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
     except json.JSONDecodeError as error:
         if is_cut_off(text, error):
-            return Read(None, "cut_off", f"the text breaks off after {len(text)} characters")
+            return Read(None, "cut_off", f"the text breaks off after {counted(len(text), 'character')}")
         return Read(None, "not_json", f"{error.msg.lower()} at character {error.pos + 1}")
     except _FaultError as error:
         return Read(None, "not_json", str(error))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
+from callgate.counted import times
 from callgate.tokens import estimate_tokens
 
 from .pairing import turns_of
@@ -286,7 +287,8 @@ def _planned(
 ) -> _Plan:
     fuse = Fuse() if fuse is None else fuse
     if fuse.open:
-        raise FuseOpen(f"compaction failed {fuse.failures} times in a row: end the task or begin a new conversation")
+        often = times(fuse.failures) + (" in a row" if fuse.failures > 1 else "")
+        raise FuseOpen(f"compaction failed {often}: end the task or begin a new conversation")
     plain = plain_messages(messages)
     using = shape_for(plain, shape)
     whole = repair(plain, shape=using.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from callgate.counted import counted
 from callgate.tokens import estimate_tokens
 
 from .diagnostics import Diagnostic
@@ -113,18 +114,17 @@ _Said = tuple[str, str, str, str]
 
 def _many(tools: list[Declared], limits: ToolLimits) -> Iterator[_Said]:
     count = len(tools)
+    these = counted(count, "tool is", "tools are")
     if count >= limits.too_many:
-        message = (
-            f"{count} tools are in front of the model: from {limits.too_many} on it picks wrong ones and invents names"
-        )
+        message = f"{these} in front of the model: from {limits.too_many} on it picks wrong ones and invents names"
         hint = "let it search: `callgate tools search` finds the few definitions that a step needs"
         yield "CG801", "warning", message, hint
     elif count > limits.many:
-        message = f"{count} tools are in front of the model: above {limits.many} it picks the wrong one often"
+        message = f"{these} in front of the model: above {limits.many} it picks the wrong one often"
         hint = "split them between policies, or give a step only those that `callgate tools search` finds"
         yield "CG801", "warning", message, hint
     elif count > limits.few:
-        message = f"{count} tools are in front of the model: up to {limits.few} it keeps apart best"
+        message = f"{these} in front of the model: up to {limits.few} it keeps apart best"
         yield "CG801", "note", message, "leave out what is not used: `callgate tools unused` tells from recorded runs"
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
+from callgate.counted import counted
 from callgate.review.categories import CATEGORIES
 from callgate.review.change import EFFECTS, Change, Effect
 from callgate.review.divergence import HELD, Divergence, Moved, Timeline, Verdict
 from callgate.review.outcome import Review
 
 from .diff import summary
-from .diff_replay import Row, flips, savings, top, unreplayable
+from .diff_replay import Row, behind, flips, savings, top, unreplayable
 from .html_page import Markup, joined, page, section, table, tag, tiles, worded
 from .resolved import flow
 
@@ -117,7 +118,7 @@ def _numbers(found: Divergence) -> Markup:
         [
             (
                 f"{found.new.calls:,}",
-                f"recorded calls in {_sessions(found.new.sessions)}, judged under both",
+                f"recorded calls in {counted(found.new.sessions, 'session')}, judged under both",
                 None,
             ),
             (f"{found.flipped:,}", f"decided otherwise{share}", "reclassified"),
@@ -126,10 +127,6 @@ def _numbers(found: Divergence) -> Markup:
             (f"{abs(fewer):,}", f"calls {'fewer' if fewer >= 0 else 'more'} would have run", "fine"),
         ]
     )
-
-
-def _sessions(count: int) -> str:
-    return f"{count:,} session" if count == 1 else f"{count:,} sessions"
 
 
 def _replay(found: Divergence) -> list[Markup]:
@@ -157,13 +154,13 @@ def _replay(found: Divergence) -> list[Markup]:
         lead = tag("p", "Where a session first parts, with the calls before it. ", said)
         parts.append(section("First divergences", lead, *(_timeline(timeline) for timeline in found.timelines)))
     rows = unreplayable(found)
-    behind = f"{found.behind:,} calls lie behind the first divergence of their session: judged as they were recorded."
+    told = f"{behind(found)}: judged as recorded."
     left = (
         _names("What was not replayed", ("why", "how many"), rows)
         if rows
         else tag("p", "Every recorded call could be judged under both.")
     )
-    parts.append(section("What this cannot tell", tag("p", behind), left))
+    parts.append(section("What this cannot tell", tag("p", told), left))
     return parts
 
 
@@ -185,7 +182,7 @@ def _moved(title: str, moved: Moved, chip: str) -> Markup:
         columns.append(tag("div", tag("h3", f"By {by}"), _names(f"{title}, by {by}", (by, "calls"), rows, moved.calls)))
     return section(
         title,
-        tag("p", tag("span", f"{moved.calls:,} calls", class_=f"chip {chip}")),
+        tag("p", tag("span", counted(moved.calls, "call"), class_=f"chip {chip}")),
         tag("div", *columns, class_="columns"),
     )
 

@@ -6,12 +6,13 @@ import html
 import re
 from typing import Final
 
+from callgate.counted import counted
 from callgate.review.change import EFFECTS, Change
 from callgate.review.divergence import Divergence
 from callgate.review.outcome import Review
 
 from .diff import TITLES, shown, summary
-from .diff_replay import flips, headline, said, savings, top, unreplayable
+from .diff_replay import behind, flips, headline, said, savings, top, unreplayable
 from .snippet import printable
 
 MOST_ROWS: Final = 40
@@ -57,13 +58,17 @@ def _replay(found: Divergence) -> list[str]:
     lines.append("")
     for title, moved in (("newly refused", found.refused), ("newly let through", found.passed)):
         if moved.calls:
-            lines += [f"| {moved.calls:,} calls {title} | by | calls |", "| --- | --- | ---: |"]
+            lines += [f"| {counted(moved.calls, 'call')} {title} | by | calls |", "| --- | --- | ---: |"]
             for by, table in (("reason", moved.by_reason), ("tool", moved.by_tool), ("agent", moved.by_agent)):
                 lines += [f"| {code(row.words)} | {by} | {row.number:,} |" for row in top(table, MOST_NAMES)]
             lines.append("")
     if found.timelines:
         shown_of = min(len(found.timelines), MOST_TIMELINES)
-        lines += ["<details>", f"<summary>First divergences ({shown_of} of {found.diverged:,} sessions)</summary>", ""]
+        lines += [
+            "<details>",
+            f"<summary>First divergences ({shown_of} of {counted(found.diverged, 'session')})</summary>",
+            "",
+        ]
         lines += ["| session | call | before | now |", "| --- | --- | --- | --- |"]
         for timeline in found.timelines[:MOST_TIMELINES]:
             last = timeline.moments[-1]
@@ -71,8 +76,10 @@ def _replay(found: Divergence) -> list[str]:
             lines.append(f"| {code(timeline.session)} | {call} | {_plain(said(last.old))} | {_plain(said(last.new))} |")
         lines += ["", "</details>", ""]
     rows = unreplayable(found)
-    behind = f"{found.behind:,} calls lie behind the first divergence of their session and are judged as recorded."
-    lines += [behind, *(f"Not replayed: {row.number:,} {_plain(row.words)}." for row in rows)]
+    lines += [
+        f"{behind(found)}: judged as recorded.",
+        *(f"Not replayed: {row.number:,} {_plain(row.words)}." for row in rows),
+    ]
     return lines
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from callgate.counted import counted
 from callgate.review.divergence import Divergence, Moved, Timeline, Verdict
 
 from .color import paint
@@ -28,8 +29,8 @@ def headline(found: Divergence) -> str:
     """In a sentence, what became of the recorded calls."""
     calls, share = found.new.calls, f"{found.flipped / found.new.calls:.1%}" if found.new.calls else "0 %"
     return (
-        f"{found.flipped:,} of {calls:,} recorded calls are decided otherwise ({share}), "
-        f"in {found.diverged:,} of {found.new.sessions:,} sessions"
+        f"{found.flipped:,} of {counted(calls, 'recorded call')} {'is' if found.flipped == 1 else 'are'} decided "
+        f"otherwise ({share}), in {found.diverged:,} of {counted(found.new.sessions, 'session')}"
     )
 
 
@@ -46,7 +47,7 @@ def flips(found: Divergence) -> list[Row]:
 def savings(found: Divergence) -> list[str]:
     """What the new policy saves over the old one, as far as the recording tells."""
     fewer = found.saved
-    said = f"{abs(fewer):,} calls {'fewer' if fewer >= 0 else 'more'} would have run"
+    said = f"{counted(abs(fewer), 'call')} {'fewer' if fewer >= 0 else 'more'} would have run"
     lines = [f"{said} ({found.old.saved:,} held back before, {found.new.saved:,} now)"]
     for name, (recorded, new, old) in (("tokens", found.tokens), ("cost", found.cost)):
         if recorded:
@@ -69,6 +70,11 @@ def unreplayable(found: Divergence) -> list[Row]:
     return [row for row in rows if row.number]
 
 
+def behind(found: Divergence) -> str:
+    """How many calls come after the first divergence of their session, in words."""
+    return f"{counted(found.behind, 'call lies', 'calls lie')} behind the first divergence of their session"
+
+
 def top(table: Counter[str], most: int = MOST_ROWS) -> list[Row]:
     """The most frequent names, and the rest together."""
     ranked = sorted(table.items(), key=lambda item: (-item[1], item[0]))
@@ -82,7 +88,7 @@ def render(found: Divergence, color: bool = False, width: int = 120) -> list[str
     lines = [paint("recorded sessions", "bold", color), f"  {headline(found)}"]
     lines += _rows(flips(found))
     for title, moved in (("newly refused", found.refused), ("newly let through", found.passed)):
-        lines += ["", paint(f"{moved.calls:,} calls {title}", "bold", color), *_moved(moved)]
+        lines += ["", paint(f"{counted(moved.calls, 'call')} {title}", "bold", color), *_moved(moved)]
     lines += ["", paint("saved", "bold", color), *(f"  {line}" for line in savings(found))]
     if found.endings:
         lines += ["", paint("runs that end otherwise", "bold", color)]
@@ -95,8 +101,7 @@ def render(found: Divergence, color: bool = False, width: int = 120) -> list[str
         ]
         for timeline in found.timelines[:MOST_SHOWN]:
             lines += _timeline(timeline, color, width)
-    behind = f"{found.behind:,} calls lie behind the first divergence of their session"
-    lines += ["", f"{behind}: they are judged as they were recorded"]
+    lines += ["", f"{behind(found)}: judged as recorded"]
     rows = unreplayable(found)
     lines += (
         [paint("not replayed", "bold", color), *_rows(rows)] if rows else ["all that was recorded could be replayed"]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from callgate._core import CompiledPolicy
+from callgate.counted import counted
 from callgate.traces.course import Step
 from callgate.traces.explanation import Check, Explanation, Finding
 from callgate.traces.written import WrittenAt
@@ -79,7 +80,7 @@ def _explained(explained: Explanation, color: bool, width: int) -> Iterator[str]
         yield from ("", paint(_TITLES["reads"], "bold", color))
         yield from _wrapped(str(json.loads(row["reply"])["message"]), "  ", width)
     if explained.ways or explained.asked:
-        tried = f"{explained.asked:,} changes tried"
+        tried = f"{counted(explained.asked, 'change')} tried"
         yield from ("", paint(f"{_TITLES['ways']} ({tried})", "bold", color))
         for way in explained.ways:
             yield from _wrapped(f"- {way.change}", "  ", width)
@@ -182,7 +183,7 @@ def _markdown(told: Told, color: bool, width: int) -> str:
             message = str(json.loads(explained.row["reply"])["message"])
             lines += ["", f"### {_TITLES['reads']}", "", f"> {_plain(message)}"]
         if explained.asked:
-            lines += ["", f"### {_TITLES['ways']} ({explained.asked:,} changes tried)", ""]
+            lines += ["", f"### {_TITLES['ways']} ({counted(explained.asked, 'change')} tried)", ""]
             lines += [f"- {_plain(way.change)}" for way in explained.ways] or ["none of them"]
     return "\n".join(lines) + "\n"
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Final
 
+from callgate.counted import counted
 from callgate.messages import Finding
 
 from .color import paint
@@ -35,7 +36,7 @@ def render_text(findings: Sequence[Finding], file: str, count: int, shape: str, 
             lines.append(f"      with messages[{each.related}]")
         lines.append(f"  {paint('=', 'gutter', color)} {paint('help', 'help', color)}: {printable(each.hint)}")
         blocks.append("\n".join(lines) + "\n\n")
-    return "".join(blocks) + f"{_summary(findings, color)} in {_count(count, 'message')} ({shape})\n"
+    return "".join(blocks) + f"{_summary(findings, color)} in {counted(count, 'message')} ({shape})\n"
 
 
 def render_json(findings: Sequence[Finding], file: str, count: int, shape: str) -> str:
@@ -57,9 +58,5 @@ def _summary(findings: Sequence[Finding], color: bool) -> str:
     for severity in ("error", "warning"):
         number = sum(each.severity == severity for each in findings)
         if number:
-            counts.append(paint(_count(number, severity), severity, color))
+            counts.append(paint(counted(number, severity), severity, color))
     return ", ".join(counts) or "no faults"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from callgate.counted import counted
 from callgate.review.mutation import Mutation, Survivor
 
 from .color import paint
@@ -30,7 +31,8 @@ def summary(mutation: Mutation) -> str:
     judged = mutation.killed + len(mutation.survivors)
     text = f"{tenths(mutation.score)} % of the mutants are noticed: {mutation.killed} of {judged}"
     if mutation.void:
-        text += f" ({mutation.void} more do not compile or change nothing)"
+        one, several = "more does not compile or changes nothing", "more do not compile or change nothing"
+        text += f" ({counted(mutation.void, one, several)})"
     if mutation.tried < mutation.of:
         text += f"; {mutation.tried} of {mutation.of} were tried, seed {mutation.seed}"
     return text
@@ -40,9 +42,7 @@ def told(each: Survivor) -> str:
     """What was changed, in words: ``moved a number: `5` to `6`; 3 tests do not notice``."""
     was, now = shortened(each.was, WIDEST), shortened(each.now, WIDEST)
     change = f"`{was}` to `{now}`" if now else f"`{was}`"
-    tests = "no test is judged by it" if each.tests == 0 else f"{each.tests} tests do not notice"
-    if each.tests == 1:
-        tests = "1 test does not notice"
+    tests = f"{counted(each.tests, 'test does', 'tests do')} not notice" if each.tests else "no test is judged by it"
     return f"{each.what}: {change}; {tests}"
 
 

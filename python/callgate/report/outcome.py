@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from callgate.counted import counted
+
 from .snippet import printable
 
 Report = Mapping[str, Any]
@@ -92,7 +94,7 @@ def _stop(stop: Mapping[str, Any] | None) -> list[str]:
 
 
 def _known(need: Mapping[str, Any]) -> list[str]:
-    lines = [f"{printable(need['id'])}: {need['filled']} of {need['cells']} cells"]
+    lines = [f"{printable(need['id'])}: {need['filled']} of {counted(need['cells'], 'cell')}"]
     for record in need["records"]:
         lines.append(f"  {_key(record['key'])}")
         lines += [f"    {printable(name)}: {_cell(cell)}" for name, cell in record["fields"].items()]
@@ -153,10 +155,10 @@ def _calls(report: Report) -> list[str]:
         return []
     lines = [f"{counters['calls']} in all: {', '.join(parts)}"]
     if report["earlier_calls"]:
-        lines.append(f"({report['earlier_calls']} earlier ones are not told)")
+        lines.append(f"({counted(report['earlier_calls'], 'earlier one is', 'earlier ones are')} not told)")
     for call in report["calls"]:
         brought = call.get("grade") or ", ".join(call["reasons"])
-        more = f", {call['cells']} cells" if call.get("cells") else ""
+        more = f", {counted(call['cells'], 'cell')}" if call.get("cells") else ""
         lines.append(
             f"{call['at']:>7.1f} s  {call['action']:<7} {printable(call['tool'])} {_short(call['arguments'])}"
             + (f"  {printable(brought)}{more}" if brought else "")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from callgate._core import CompiledPolicy
+from callgate.counted import counted
 from callgate.traces.replay import ACTIONS, Counts, Fault, Replayed, together
 
 from .color import paint
@@ -43,11 +44,11 @@ def render_text(outcome: Outcome, color: bool = False, width: int | None = None)
         lines += [f"under `{policy.mode}` every call runs: what follows is what would have happened", ""]
     lines += _reasons(counts, color)
     rate = counts.calls / outcome.seconds if outcome.seconds > 0 else 0.0
-    lines.append(f"{counts.saved:,} of {counts.calls:,} calls would not have run")
+    lines.append(f"{counts.saved:,} of {counted(counts.calls, 'call')} would not have run")
     lines.append(f"{outcome.seconds:.2f} s, {rate:,.0f} calls/s")
     skipped = sum(each.skipped for each in outcome.files)
     if skipped:
-        lines.append(paint(f"{_count(skipped, 'line')} skipped", "warning", color))
+        lines.append(paint(f"{counted(skipped, 'line')} skipped", "warning", color))
     for each in outcome.files:
         if each.broken is not None:
             lines.append(paint(f"{printable(each.file)}: judged only in part: {each.broken}", "error", color))
@@ -129,7 +130,3 @@ def _plain(counts: Counts) -> dict[str, Any]:
     return {
         **{name: getattr(counts, name) for name in fields}, "sessions_with": sessions, **by_action, "lifted": lifted,
     }  # fmt: skip
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

@@ -7,6 +7,7 @@ import math
 from itertools import accumulate
 from typing import Any, Final
 
+from callgate.counted import counted
 from callgate.traces.course import Step
 from callgate.traces.session_report import WINDOW, SessionReport
 
@@ -142,7 +143,7 @@ def _curves(found: SessionReport) -> Markup | None:
     cells = [*accumulate(point.cells for point in points)]
     total = cells[-1] + len(found.missing)
     if total:
-        said = f"{cells[-1]:,} of {total:,} cells filled"
+        said = f"{cells[-1]:,} of {counted(total, 'cell')} filled"
         figures.append(
             curves("Needs", said, {"Needs": [float(cell) for cell in cells]}, float(total), seqs, marks, steps=True)
         )
@@ -160,7 +161,11 @@ def _needs(found: SessionReport) -> Markup | None:
 def _timeline(found: SessionReport) -> Markup:
     shown = found.steps[:MOST_STEPS]
     more = len(found.steps) - len(shown)
-    tail = tag("p", f"{more:,} more calls and events are not shown.", class_="soft") if more else None
+    tail = (
+        tag("p", f"{counted(more, 'more call or event is', 'more calls and events are')} not shown.", class_="soft")
+        if more
+        else None
+    )
     if not shown:
         return section("Call by call", tag("p", "There is no call."))
     return section("Call by call", tag("ol", *(_step(step, found) for step in shown), class_="run"), tail)

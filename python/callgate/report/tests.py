@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Final
 
+from callgate.counted import counted
 from callgate.policy.source import Source
 from callgate.testing.expect import Row, action_of, reasons_of
 from callgate.testing.run import GuardTestResult, GuardTestRun, Missed
@@ -76,7 +77,7 @@ def _result(result: GuardTestResult, sources: Mapping[str, Source], color: bool)
 
 def told_unasserted(found: Sequence[Unasserted]) -> str:
     """What no expectation covers, in words: `3 notes (cycle), 1 reuse (exact_repeat)`."""
-    return ", ".join(f"{_count(each.times, _WORDS[each.what])} ({', '.join(each.reasons)})" for each in found)
+    return ", ".join(f"{counted(each.times, _WORDS[each.what])} ({', '.join(each.reasons)})" for each in found)
 
 
 def _missed(missed: Missed, result: GuardTestResult, sources: Mapping[str, Source], color: bool) -> list[str]:
@@ -138,7 +139,3 @@ def summary(run: GuardTestRun, color: bool = False) -> str:
     if run.skipped:
         words.append(f"{run.skipped} left out after the first failure")
     return ", ".join(words) + "\n" if run.results else "no test\n"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

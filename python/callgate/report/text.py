@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from callgate.counted import counted
 from callgate.policy.diagnostics import Diagnostic, Span
 
 from .color import paint
@@ -51,15 +52,11 @@ def _shown(file: str, span: Span | None, role: str, gutter: int, findings: Findi
 
 def summary(findings: Findings, color: bool = False) -> str:
     """How many errors and warnings in how many files, in one line."""
-    files = _count(findings.files, "file")
+    files = counted(findings.files, "file")
     counts = [
-        paint(_count(number, word), word, color)
+        paint(counted(number, word), word, color)
         for number, word in ((findings.errors, "error"), (findings.warnings, "warning"))
         if number
     ]
     ignored = f", {len(findings.ignored)} ignored" if findings.ignored else ""
     return f"{', '.join(counts) or 'no faults'} in {files}{ignored}"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
+from callgate.counted import counted
 from callgate.tools.search import Found
 from callgate.tools.unused import Unused, Uses
 
@@ -48,11 +49,11 @@ def render_unused(unused: Unused, count: int, color: bool = False) -> str:
     rows = [(printable(tool.name), f"{tool.tokens:,}", _last(unused.uses.get(tool.name))) for tool in unused.unused]
     lines = [*_table(("tool", "tokens", "last call"), rows, color), ""] if rows else []
     share = unused.tokens / unused.tokens_of_all if unused.tokens_of_all else 0.0
-    lines.append(f"{len(rows):,} of {count:,} definitions had no call since {unused.since}")
+    lines.append(f"{len(rows):,} of {counted(count, 'definition')} had no call since {unused.since}")
     if rows:
         lines.append(f"without them: {unused.tokens:,} of {unused.tokens_of_all:,} tokens less ({share:.0%})")
     if unused.skipped:
-        lines.append(paint(f"{unused.skipped:,} lines were no records", "warning", color))
+        lines.append(paint(counted(unused.skipped, "line was no record", "lines were no records"), "warning", color))
     return "\n".join(lines) + "\n"
 
 

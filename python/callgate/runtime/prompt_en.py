@@ -13,26 +13,30 @@ WORDS: Final = {
     "once": "once",
     "twice": "twice",
     "times": "{count} times",
+    "in_a_row": "{times} in a row",
+    "first_time": "the first time",
+    "record": "1 record",
+    "records": "{count} records",
     "stop": "## When to stop",
     "budget": "## What you may use",
     "refusal": "## When a call is refused",
     "instead": "## What to do instead",
     "enough": "Stop calling tools as soon as you have what the task needs. More calls do not make an answer better.",
-    "need": "Needed ({id}): at least {records} records with {fields}.",
+    "need": "Needed ({id}): at least {records} with {fields}.",
     "need_essential": (
-        "Needed ({id}): at least {records} records with {fields}; without {essential} a record counts for nothing."
+        "Needed ({id}): at least {records} with {fields}; without {essential} a record counts for nothing."
     ),
     "exact_repeat": "Do not repeat a call that brought the same result.",
     "exact_repeat+": "Do not repeat a call that brought the same result: when it has done so {times}, it is refused.",
     "sufficient_reads+": "Do not repeat a read that was sufficient: when it brought the same {times}, it is refused.",
     "consecutive": "Do not make the same call again and again.",
-    "consecutive+": "Do not make the same call again and again: after {times} in a row it is refused.",
+    "consecutive+": "Do not make the same call again and again: after {row} it is refused.",
     "cycle": "Do not go round in the same few calls.",
     "cycle+": "Do not go round in the same few calls: when you went round {times}, each of them is refused.",
     "oscillation": "Do not search on with slightly other arguments where the records stay the same.",
     "oscillation+": (
-        "Do not search on with slightly other arguments where the records stay the same: after you did so {times} in a "
-        "row, the tool is refused."
+        "Do not search on with slightly other arguments where the records stay the same: after you did so {often}, "
+        "the tool is refused."
     ),
     "same_error": "When a call fails, change what caused the error. Other arguments alone may not help.",
     "same_error+": (
@@ -45,19 +49,17 @@ WORDS: Final = {
         "is refused."
     ),
     "no_gain": "Calls that bring nothing new are not worth making.",
-    "no_gain+": "Calls that bring nothing new are not worth making: after {times} in a row the tool is refused.",
-    "no_gain_exit": "When calls of any tools bring nothing new {times} in a row, the task ends.",
+    "no_gain+": "Calls that bring nothing new are not worth making: after {row} the tool is refused.",
+    "no_gain_exit": "When calls of any tools bring nothing new {often}, the task ends.",
     "empty_streak": "When a search finds nothing, rewording it seldom helps. Nothing found is an answer.",
     "empty_streak+": (
         "When a search finds nothing, rewording it seldom helps. Nothing found is an answer: after nothing was found "
-        "{times} in a row, the tool is refused."
+        "{often}, the tool is refused."
     ),
     "state_oscillation": "Do not change something back and forth.",
     "state_oscillation+": "Do not change something back and forth: when it was changed back {times}, it is refused.",
     "transfer": "Do not pass the job from agent to agent without work done in between.",
-    "transfer+": (
-        "Do not pass the job from agent to agent without work done in between: after {times} in a row it is refused."
-    ),
+    "transfer+": ("Do not pass the job from agent to agent without work done in between: after {row} it is refused."),
     "diversity+": "When fewer than {share} of your last calls are different ones, repeated calls are refused.",
     "for": "Other numbers hold for {tools}: {numbers}.",
     "for_none": "no limit",
@@ -72,7 +74,7 @@ WORDS: Final = {
     "label.state_oscillation": "changes back",
     "waiting": "{tools}: ask how it stands{interval}{unchanged}. Waiting is no loop, but use the time.",
     "waiting_interval": " at most every {duration}",
-    "waiting_unchanged": ", and no more than {count} times while nothing changes",
+    "waiting_unchanged": ", and no more than {times} while nothing changes",
     "effects": "{tools}: the effect happens once. The same call again is refused; carry on instead.",
     "unknown": "Use only tools that you were given. Others are refused.",
     "steps": "Steps: {limit}.",
@@ -88,6 +90,7 @@ WORDS: Final = {
     "time_step": "Time for one step: {duration}.",
     "depth": "Agents below agents: {limit}.",
     "reserve": "The last {limit} tool calls are kept for {tools}.",
+    "reserve_one": "The last tool call is kept for {tools}.",
     "notes_at": "You are told at {shares} of a budget. Plan so that the answer still fits in.",
     "refused": (
         "A refused call did not run. The reply is JSON with `code` and `message`: what happened, and what else to do. "
@@ -110,6 +113,7 @@ WORDS: Final = {
     "substitute": "If `{field}` is missing after `{source}`, use `{target}`.",
     "substitute_when": "After `{source}`, use `{target}` where `{condition}`.",
     "substitute_any": "Where `{source}` does not deliver, use `{target}`.",
+    "hops_one": "At most one such change of tool for one need. Do not go back to a tool that you left.",
     "hops": "At most {count} such changes of tool for one need. Do not go back to a tool that you left.",
     "partial": "If essential fields are there and others missing: finish, and name what is missing.",
     "insufficient": "If less is there than the essential fields: say so; a person takes over.",

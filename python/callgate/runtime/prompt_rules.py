@@ -95,9 +95,9 @@ class _Rules:
             block = _map(self.detectors, name)
             reads = _map(block, "sufficient_reads").get("refuse_after")
             if reads and self.enforced and self.tools:
-                yield _point("sufficient_reads+", times=self._times(reads))
+                yield _point("sufficient_reads+", **self._often(reads))
             if name == "no_gain" and block.get("exit_after") and self._refuses(name):
-                yield _point("no_gain_exit", times=self._times(block["exit_after"]))
+                yield _point("no_gain_exit", **self._often(block["exit_after"]))
         if any(tool.get("transfer") is True for tool in self.tools.values()) and self.detectors.get("transfer_streak"):
             yield self._bounded("transfer", _map(self.detectors, "transfer_streak").get("refuse_after"))
         below = _map(self.detectors, "diversity").get("refuse_below")
@@ -123,7 +123,8 @@ class _Rules:
             yield from [_point(key, duration=duration)] if duration else []
         reserve = _map(budgets, "reserve")
         if reserve.get("tool_calls") and reserve.get("for"):
-            yield _point("reserve", limit=reserve["tool_calls"], tools=self._names(reserve["for"]))
+            kept, tools = reserve["tool_calls"], self._names(reserve["for"])
+            yield _point("reserve_one" if kept == 1 else "reserve", limit=kept, tools=tools)
         shares = budgets.get("notes_at")
         if shares and self.mode != "audit":
             yield _point("notes_at", shares=self._listed([_share(share) for share in shares]))
@@ -172,7 +173,8 @@ class _Rules:
             else:
                 yield _point("substitute_any", **ends)
         if edges and fallback.get("max_hops") is not None:
-            yield _point("hops", count=fallback["max_hops"])
+            hops = fallback["max_hops"]
+            yield _point("hops_one" if hops == 1 else "hops", count=hops)
         then = _map(fallback, "then")
         if then.get("partial") == "finish_with_gaps":
             yield _point("partial")
@@ -188,7 +190,7 @@ class _Rules:
     def _bounded(self, name: str, bound: Any) -> _Point:
         if bound is None or not self._refuses(name):
             return _point(name)
-        return _point(f"{name}+", times=self._times(bound))
+        return _point(f"{name}+", **self._often(bound))
 
     def _refuses(self, name: str) -> bool:
         """Whether a detector refuses: of undeclared tools it does only where it is safe to judge them blind."""
@@ -213,12 +215,21 @@ class _Rules:
             if numbers:
                 yield _point("for", tools=self._names(members or [name]), numbers=self._listed(numbers))
 
+    def _often(self, count: Any) -> dict[str, str]:
+        """How often, for each of the ways in which sentences go on: one time stands in no row."""
+        times = self._times(count)
+        row = self.words["in_a_row"].format(times=times)
+        if count == 1:
+            return {"times": times, "often": times, "row": self.words["first_time"]}
+        return {"times": times, "often": row, "row": row}
+
     def _times(self, count: Any) -> str:
         return self.words[{1: "once", 2: "twice"}.get(count, "times")].format(count=count)
 
     def _need(self, need: Mapping[str, Any]) -> _Point:
+        least = need.get("min_records") or 1
         values = {
-            "id": need.get("id"), "records": need.get("min_records") or 1,
+            "id": need.get("id"), "records": self.words["record" if least == 1 else "records"].format(count=least),
             "fields": self._names(need["fields"], most=len(need["fields"])),
         }  # fmt: skip
         essential = need.get("essential")
@@ -234,7 +245,7 @@ class _Rules:
         for name, wait in self._waiting_tools():
             every, most = self._duration(wait.get("min_interval")), _limit(wait.get("max_unchanged"))
             interval = self.words["waiting_interval"].format(duration=every) if every else ""
-            unchanged = self.words["waiting_unchanged"].format(count=most) if most is not None else ""
+            unchanged = self.words["waiting_unchanged"].format(times=self._times(most)) if most is not None else ""
             yield _point("waiting", tools=f"`{name}`", interval=interval, unchanged=unchanged)
 
     def _per_tool(self, budgets: Mapping[str, Any]) -> Iterator[_Point]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from callgate.counted import counted
 from callgate.tokens import estimate_tokens
 
 _LONGEST: Final = 160
@@ -85,9 +86,9 @@ def _lines(report: Mapping[str, Any]) -> Iterator[_Line]:
 
 def _standing(report: Mapping[str, Any]) -> str:
     counters, cells = report["counters"], report["cells"]
-    parts = [f"Task {report['task']}: {counters['calls']} tool calls so far"]
+    parts = [f"Task {report['task']}: {counted(counters['calls'], 'tool call')} so far"]
     if cells["all"]:
-        parts.append(f"{cells['filled']} of {cells['all']} facts known")
+        parts.append(f"{cells['filled']} of {counted(cells['all'], 'fact')} known")
     if report["stop"] is not None:
         ends = {
             "finish": "answer",

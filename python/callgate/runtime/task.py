@@ -518,7 +518,7 @@ class Task:
             >>> verdict = task.admit("search", {"q": "bearing"})
             >>> assessment = task.observe(verdict.call_id, result=["6204"])
             >>> print(task.summary(max_tokens=60))
-            Task order-4711: 1 tool calls so far.
+            Task order-4711: 1 tool call so far.
             Budget left:
             - steps: 499 of 500
             Calls, latest first:

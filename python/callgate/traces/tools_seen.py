@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
+from callgate.counted import counted, times
 from callgate.policy.draft import Draft, Guess, ImportFault, refuse_odd_name
 from callgate.policy.tool_guesses import WAITING
 
@@ -70,7 +71,8 @@ def tools_seen(chunks: Iterable[Chunk]) -> Seen:
             if not tool.add(record, arguments):
                 continue
             streams.setdefault(session, _Stream()).add(tool, name, record, arguments)
-    remarks = [f"{broken:,} of its lines are left out: they are no records of calls or events"] if broken else []
+    one, several = "of its lines is left out: it is no record", "of its lines are left out: they are no records"
+    remarks = [counted(broken, f"{one} of a call or event", f"{several} of calls or events")] if broken else []
     drafts: list[Draft] = []
     for name, tool in tools.items():
         if tool.calls == 0:
@@ -176,8 +178,8 @@ class _Tool:
             why = f"the one list in each of {self.results:,} results"
             draft.keys["result"] = {"records": Guess(path, why)}
         if self.waits > self.stuck:
-            times = "once" if self.waits == 1 else f"{self.waits:,} times"
-            draft.keys["waiting"] = Guess(WAITING, f"{times} asked again with no change, until the answer changed")
+            why = f"{times(self.waits)} asked again with no change, until the answer changed"
+            draft.keys["waiting"] = Guess(WAITING, why)
         return draft
 
     def _parameters(self, calls: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 //! How far a run got, and how a stopped one ends: finish, finish with gaps, or hand over to a person.
 use callgate_value::Value;
 
+use crate::counted::counted;
 use crate::needs::Enough;
 use crate::policy::Policy;
 use crate::task::Task;
@@ -47,18 +48,20 @@ impl Task {
         let reason = crate::verdict::reason_name(stop.reason, stop.rule.as_deref());
         let (filled, cells) = self.needs.count(policy);
         let missing = cells.saturating_sub(filled);
+        let of = format!("{missing} of {}", counted(cells, "cell"));
+        let lacking = format!("{of} {} missing", if missing == 1 { "is" } else { "are" });
         match (self.needs.enough(policy), stop.exit) {
             (Some(Enough::All), _) => {
                 format!("all that the task needs was found; what came after that was stopped (`{reason}`)")
             }
             (Some(Enough::Essential), ExitDecision::Escalate) => {
-                format!("stopped (`{reason}`): the essential was found, {missing} of {cells} cells are missing, and a person is to look at it")
+                format!("stopped (`{reason}`): the essential was found, {lacking}, and a person is to look at it")
             }
             (Some(Enough::Essential), _) => {
-                format!("stopped (`{reason}`): the essential was found, {missing} of {cells} cells are missing")
+                format!("stopped (`{reason}`): the essential was found, {lacking}")
             }
             (Some(Enough::Less), _) => {
-                format!("stopped (`{reason}`): essential fields are missing, {missing} of {cells} cells in all")
+                format!("stopped (`{reason}`): essential fields are missing, {of} in all")
             }
             (None, _) => format!("stopped (`{reason}`): nothing says what the task needs, so it counts as incomplete"),
         }

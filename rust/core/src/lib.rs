@@ -19,6 +19,7 @@ mod budget;
 mod call;
 mod claims;
 pub mod compile;
+mod counted;
 mod decide;
 mod decisions;
 mod detect;

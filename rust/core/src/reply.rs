@@ -6,6 +6,7 @@ use std::sync::Arc;
 use callgate_value::{to_json, Map, Value};
 
 use crate::call::Call;
+use crate::counted::{counted, times};
 use crate::detect::Remark;
 use crate::fields::map;
 use crate::verdict::{Action, Evidence, Finding, Note, Verdict};
@@ -29,6 +30,8 @@ fn shown(evidence: &Evidence, name: &str) -> String {
 /// What happened.
 fn happened(reason: Reason, tool: &str, evidence: &Evidence) -> String {
     let count = || shown(evidence, "count");
+    let often = || times(count());
+    let is_one = matches!(fact(evidence, "count"), Some(Value::Int(1)));
     let used = || format!("{} of {} used", shown(evidence, "used"), shown(evidence, "limit"));
     match reason {
         Reason::Stopped => {
@@ -46,7 +49,7 @@ fn happened(reason: Reason, tool: &str, evidence: &Evidence) -> String {
             Some(near) => format!("there is no tool `{tool}`; the nearest is `{}`", near.as_str().unwrap_or("?")),
             None => format!("there is no tool `{tool}`"),
         },
-        Reason::InvalidArguments => format!("`{tool}` cannot take these arguments; they have failed {} times", count()),
+        Reason::InvalidArguments => format!("`{tool}` cannot take these arguments; they have failed {}", often()),
         Reason::Denied => format!("this call of `{tool}` was denied"),
         Reason::BudgetSteps => format!("the step budget is used up ({})", used()),
         Reason::BudgetToolCalls => format!("the budget of tool calls is used up ({})", used()),
@@ -78,35 +81,39 @@ fn happened(reason: Reason, tool: &str, evidence: &Evidence) -> String {
             format!("`{tool}` is no way that the policy offers now")
         }
         Reason::HopLimit => {
-            format!("the ways out are used up ({} of {} hops)", shown(evidence, "hops"), shown(evidence, "max_hops"))
+            let most = counted(shown(evidence, "max_hops"), "hop");
+            format!("the ways out are used up ({} of {most})", shown(evidence, "hops"))
         }
         Reason::NoReturn => format!("`{tool}` was left for another tool, and nothing that was missing has come since"),
-        Reason::ExactRepeat => format!("this exact call of `{tool}` has returned the same result {} times", count()),
-        Reason::Consecutive => format!("this exact call of `{tool}` was made {} times in a row", count()),
-        Reason::Frequency => format!("this exact call of `{tool}` came {} times lately", count()),
+        Reason::ExactRepeat if is_one => format!("this exact call of `{tool}` has returned its result already"),
+        Reason::ExactRepeat => format!("this exact call of `{tool}` has returned the same result {}", often()),
+        Reason::Consecutive if is_one => format!("this exact call of `{tool}` was the last one made"),
+        Reason::Consecutive => format!("this exact call of `{tool}` was made {} in a row", often()),
+        Reason::Frequency => format!("this exact call of `{tool}` came {} lately", often()),
         Reason::Cycle => match (fact(evidence, "period"), shown(evidence, "laps")) {
             (Some(Value::Int(1)), laps) => format!("the last {laps} calls are the same call with the same result"),
             (_, laps) => {
-                format!("the last calls go round: {laps} laps of the same {} calls", shown(evidence, "period"))
+                let laps = counted(laps, "lap");
+                format!("the last calls go round: {laps} of the same {} calls", shown(evidence, "period"))
             }
         },
-        Reason::Oscillation => format!(
-            "`{tool}` was called with slightly different arguments {} times and returned what is known",
-            count()
-        ),
-        Reason::SameError => format!("`{tool}` has failed in the same way {} times", count()),
-        Reason::SameResult => format!("`{tool}` has returned the same result for {} different calls", count()),
-        Reason::NoGain if matches!(fact(evidence, "count"), Some(Value::Int(1))) => {
-            "the last call brought nothing new".to_owned()
+        Reason::Oscillation => {
+            format!("`{tool}` was called with slightly different arguments {} and returned what is known", often())
         }
+        Reason::SameError => format!("`{tool}` has failed in the same way {}", often()),
+        Reason::SameResult if is_one => format!("`{tool}` has returned the same result for 1 call"),
+        Reason::SameResult => format!("`{tool}` has returned the same result for {} different calls", count()),
+        Reason::NoGain if is_one => "the last call brought nothing new".to_owned(),
         Reason::NoGain => format!("{} calls in a row brought nothing new", count()),
-        Reason::EmptyStreak => format!("`{tool}` has returned nothing {} times in a row", count()),
-        Reason::StateOscillation => format!("what `{tool}` changes has returned to an earlier state {} times", count()),
-        Reason::TransferStreak => format!("control was handed on {} times without work in between", count()),
+        Reason::EmptyStreak if is_one => format!("`{tool}` has returned nothing the last time"),
+        Reason::EmptyStreak => format!("`{tool}` has returned nothing {} in a row", often()),
+        Reason::StateOscillation => format!("what `{tool}` changes has returned to an earlier state {}", often()),
+        Reason::TransferStreak if is_one => "control was handed on, and no work has been done since".to_owned(),
+        Reason::TransferStreak => format!("control was handed on {} without work in between", often()),
         Reason::TransferCycle => "control goes round between the same agents".to_owned(),
         Reason::StaleWait => match fact(evidence, "min_interval") {
             Some(pause) => format!("`{tool}` may be polled every {} s", to_json(pause)),
-            None => format!("`{tool}` has given the same answer {} times", count()),
+            None => format!("`{tool}` has given the same answer {}", often()),
         },
         Reason::LowDiversity => {
             let percent = fact(evidence, "distinct_share").and_then(Value::as_f64).unwrap_or(0.0) * 100.0;
@@ -297,4 +304,96 @@ pub(crate) fn note_of_share(reason: Reason, used: f64, limit: f64, call_id: &Arc
         format!("{percent} % of the {name} budget is used ({used} of {limit}). Bring the task to an end in time.");
     let evidence = vec![("used", Value::Float(used)), ("limit", Value::Float(limit))];
     Note { reason, rule: None, call_id: Arc::clone(call_id), message, evidence }
+}
+
+#[cfg(test)]
+mod tests {
+    use callgate_value::Value;
+
+    use super::happened;
+    use crate::Reason;
+
+    /// What is said of one and of three, where a text counts.
+    #[test]
+    fn one_is_said_otherwise_than_several() {
+        let told = |reason, name, number| happened(reason, "look", &vec![(name, Value::Int(number))]);
+        let cases = [
+            (
+                Reason::ExactRepeat,
+                "count",
+                "this exact call of `look` has returned its result already",
+                "this exact call of `look` has returned the same result 3 times",
+            ),
+            (
+                Reason::Consecutive,
+                "count",
+                "this exact call of `look` was the last one made",
+                "this exact call of `look` was made 3 times in a row",
+            ),
+            (
+                Reason::Frequency,
+                "count",
+                "this exact call of `look` came once lately",
+                "this exact call of `look` came 3 times lately",
+            ),
+            (
+                Reason::InvalidArguments,
+                "count",
+                "`look` cannot take these arguments; they have failed once",
+                "`look` cannot take these arguments; they have failed 3 times",
+            ),
+            (
+                Reason::Oscillation,
+                "count",
+                "`look` was called with slightly different arguments once and returned what is known",
+                "`look` was called with slightly different arguments 3 times and returned what is known",
+            ),
+            (
+                Reason::SameError,
+                "count",
+                "`look` has failed in the same way once",
+                "`look` has failed in the same way 3 times",
+            ),
+            (
+                Reason::SameResult,
+                "count",
+                "`look` has returned the same result for 1 call",
+                "`look` has returned the same result for 3 different calls",
+            ),
+            (Reason::NoGain, "count", "the last call brought nothing new", "3 calls in a row brought nothing new"),
+            (
+                Reason::EmptyStreak,
+                "count",
+                "`look` has returned nothing the last time",
+                "`look` has returned nothing 3 times in a row",
+            ),
+            (
+                Reason::StateOscillation,
+                "count",
+                "what `look` changes has returned to an earlier state once",
+                "what `look` changes has returned to an earlier state 3 times",
+            ),
+            (
+                Reason::TransferStreak,
+                "count",
+                "control was handed on, and no work has been done since",
+                "control was handed on 3 times without work in between",
+            ),
+            (
+                Reason::StaleWait,
+                "count",
+                "`look` has given the same answer once",
+                "`look` has given the same answer 3 times",
+            ),
+            (
+                Reason::HopLimit,
+                "max_hops",
+                "the ways out are used up (? of 1 hop)",
+                "the ways out are used up (? of 3 hops)",
+            ),
+        ];
+        for (reason, name, one, three) in cases {
+            assert_eq!([told(reason, name, 1), told(reason, name, 3)], [one, three]);
+        }
+    }
 }

@@ -3,6 +3,7 @@ use super::{no_overload, Machine, Out, Watch};
 use crate::ast::Id;
 use crate::entries::Key;
 use crate::error::{ErrorKind, EvalError, Fault};
+use crate::library::lists::elements;
 use crate::val::{Map, Val};
 
 impl<'a, W: Watch> Machine<'a, '_, W> {
@@ -63,7 +64,7 @@ pub(crate) fn at<'a>(value: &Val<'a>, index: &Val<'_>, optional: bool) -> Out<'a
             let position = position(index).ok_or_else(|| no_overload("[]", &[value, index]))?;
             let element = usize::try_from(position).ok().and_then(|position| list.get(position));
             found(element, optional, || {
-                let message = format!("index {position} is out of range, the list has {} elements", list.len());
+                let message = format!("index {position} is out of range, the list has {}", elements(list.len()));
                 EvalError::fault(ErrorKind::OutOfRange, message)
             })
         }

@@ -63,10 +63,17 @@ pub(super) fn pay(len: usize, fuel: &mut Fuel) -> Result<(), Fault> {
     fuel.allocate(len.saturating_mul(size_of::<Val>()))
 }
 
+/// A number of elements, in words.
+pub(crate) fn elements(number: impl std::fmt::Display) -> String {
+    let number = number.to_string();
+    let noun = if number == "1" { "element" } else { "elements" };
+    format!("{number} {noun}")
+}
+
 fn slice<'a>(list: &List<'a>, start: i64, end: i64, fuel: &mut Fuel) -> Out<'a> {
     let bounds = usize::try_from(start).ok().zip(usize::try_from(end).ok());
     let Some((start, end)) = bounds.filter(|(start, end)| start <= end && *end <= list.len()) else {
-        let message = format!("{start} to {end} is no part of a list of {} elements", length(list.len()));
+        let message = format!("{start} to {end} is no part of a list of {}", elements(length(list.len())));
         return Err(EvalError::fault(ErrorKind::OutOfRange, message));
     };
     if let List::Json(values) = list {

@@ -15,6 +15,8 @@ mod window;
 use std::fmt;
 use std::num::NonZeroUsize;
 
+use crate::counted::counted;
+
 pub use groups::{SessionColumn, Stretch};
 pub use session::SessionStats;
 
@@ -111,7 +113,8 @@ impl fmt::Display for ScanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnequalLengths { symbols, sessions } => {
-                write!(f, "`symbols` has {symbols} rows and `sessions` has {sessions}; give one session per symbol")
+                let rows = counted(symbols, "row");
+                write!(f, "`symbols` has {rows} and `sessions` has {sessions}; give one session per symbol")
             }
             Self::TooManyRows(rows) => {
                 write!(f, "{rows} rows are more than one scan takes ({MAX_ROWS}); split them by session")

@@ -161,7 +161,7 @@ fn options_out_of_range_are_refused() {
     assert_eq!(refused(ScanOptions { max_period: MAX_PERIOD + 1, ..options() }), ScanError::MaxPeriod);
     assert_eq!(refused(ScanOptions { laps: 1, ..options() }), ScanError::Laps);
     let error = scan(&[1], &[], &options()).unwrap_err();
-    assert_eq!(error.to_string(), "`symbols` has 1 rows and `sessions` has 0; give one session per symbol");
+    assert_eq!(error.to_string(), "`symbols` has 1 row and `sessions` has 0; give one session per symbol");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Budgets that are not set, unlimited for no reason, reserved beyond what there is, or retried beyond their cap.
 use super::Stage;
+use crate::counted::{counted, times};
 use crate::model::budgets::{Budgets, Layers, Reserve, RetryCause, TimeLimits};
 use crate::model::codes;
 use crate::model::fault::{Fault, Pointer};
@@ -74,7 +75,7 @@ fn reserve(reserve: &Reserve, budgets: &Budgets, at: &Pointer, whole: bool, faul
     let kept = reserve.tool_calls.map_or(0, |calls| calls.get());
     let limit = budgets.tool_calls.as_ref().and_then(Limit::value).map(|calls| calls.get());
     if let Some(limit) = limit.filter(|limit| kept > *limit) {
-        let message = format!("the reserve of {kept} tool calls is larger than the budget of {limit}");
+        let message = format!("the reserve of {} is larger than the budget of {limit}", counted(kept, "tool call"));
         let fault = Fault::value(codes::RESERVE_TOO_LARGE, place.key("tool_calls"), message);
         faults.push(fault.related(at.key("tool_calls"), format!("the budget is {limit}")));
     }
@@ -103,7 +104,7 @@ fn retry_layers(layers: &Layers, at: &Pointer, faults: &mut Vec<Fault>) {
         let message = format!("the layers multiply to {} = {product} retries, more than {cap}", sum.join(" × "));
         let mut fault = Fault::value(codes::RETRY_PRODUCT, at.key("at_most"), message).hint("let fewer layers retry");
         for (name, count) in &counts {
-            fault = fault.related(at.key(name).key("retries"), format!("{name} retries {count} times"));
+            fault = fault.related(at.key(name).key("retries"), format!("{name} retries {}", times(count)));
         }
         faults.push(fault);
     }

@@ -1,5 +1,6 @@
 //! Ladders that contradict themselves, windows that are too short, detectors that only ever note.
 use super::Stage;
+use crate::counted::counted;
 use crate::model::codes;
 use crate::model::detectors::{Detectors, Rungs, ToolDetectors};
 use crate::model::fault::{Fault, Pointer};
@@ -101,7 +102,8 @@ fn warn_only(name: &str, rungs: Rungs, at: &Pointer, faults: &mut Vec<Fault>) {
 fn short_window(count: Option<u64>, at: &Pointer, window: Option<&Window>, faults: &mut Vec<Fault>) {
     if let (Some(count), Some((window, window_at))) = (count, window) {
         if count > *window {
-            let message = format!("the window holds {window} observations, so {count} of them are never reached");
+            let message =
+                format!("the window holds {}, so {count} of them are never reached", counted(window, "observation"));
             let fault = Fault::value(codes::SHORT_WINDOW, at.clone(), message);
             let fault = fault.related(window_at.clone(), format!("the window is {window}"));
             faults.push(fault.hint(format!("write at most {window}, or a `window` of at least {count}")));
