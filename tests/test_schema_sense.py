@@ -90,6 +90,9 @@ SPEC = ("spec",)
         ("GuardTest", "{trace: a.jsonl, steps: []}", [("CG416", ("steps",))]),
         ("GuardTest", "{steps: [{arguments: {}}]}", [("CG202", ("steps", 0))]),
         ("GuardTest", "{steps: [{tool: a, event: compaction}]}", [("CG416", ("steps", 0, "event"))]),
+        ("GuardTest", "{steps: [{use: a, tool: b}]}", [("CG416", ("steps", 0, "tool"))]),
+        ("GuardTest", "{steps: [{use: a, times: 2}]}", []),
+        ("GuardTest", "{fixtures: {a: [{tool: b, time: 1, wait: 2}]}}", [("CG416", ("fixtures", "a", 0, "wait"))]),
         ("GuardTest", "{steps: [{event: denied}]}", [("CG202", ("steps", 0))]),
         ("GuardTest", "{trace: a.jsonl, expect: {stop: {from: 7, by: 6}}}", [("CG416", ("expect", "stop", "from"))]),
         # what a test writes out is checked like a file of its own
@@ -155,7 +158,7 @@ def test_every_code_has_its_page_and_stands_in_the_index(root: Path) -> None:
 
 # What only shows once a policy meets its manifests; `test_compile.py` has those.
 GRAPH = tuple(f"CG43{digit}" for digit in range(6))
-WITH_MANIFESTS = ("CG421", "CG422", "CG423", *GRAPH, "CG440", "CG441", "CG901")
+WITH_MANIFESTS = ("CG421", "CG422", "CG423", "CG427", "CG428", *GRAPH, "CG440", "CG441", "CG901")
 COMPILED = {code for code, _ in _core.codes() if code.startswith(("CG3", "CG5")) or code in WITH_MANIFESTS}
 
 

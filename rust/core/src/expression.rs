@@ -242,6 +242,22 @@ impl Expression {
         of.find_map(|reference| reference.field.as_deref())
     }
 
+    /// Where a field of a variable is read as it is, with nothing further done to it: in code points of the text.
+    #[must_use]
+    pub fn reads_bare(&self, variable: &str, field: &str) -> Option<(usize, usize)> {
+        let reads = self.checked.references().iter().filter(|it| *it.variable == *variable);
+        reads.filter(|it| it.field.as_deref() == Some(field)).find_map(|reference| {
+            let before = self.source.get(..reference.span.start as usize)?;
+            let behind = self.source.get(reference.span.end as usize..)?;
+            let rest = behind.trim_start().strip_prefix('.')?.trim_start().strip_prefix(field)?;
+            let read = self.source.len().saturating_sub(before.len()).saturating_sub(rest.len());
+            let text = self.source.get(before.len()..before.len().saturating_add(read))?;
+            let start = before.chars().count();
+            let more = rest.trim_start().starts_with(['.', '[']);
+            (!more).then(|| (start, start.saturating_add(text.chars().count())))
+        })
+    }
+
     /// Its value; borrowed where it is a part of the data.
     ///
     /// # Errors

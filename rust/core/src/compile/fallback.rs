@@ -5,7 +5,7 @@ use callgate_cel::Type;
 
 use super::graph::Graph;
 use super::scopes::{self, Given, Stand, Variable};
-use super::{at, shared, ArgumentTypes, Faults, Place, Tools};
+use super::{at, shared, spec, ArgumentTypes, Faults, Place, Tools};
 use crate::model::fallback as written;
 use crate::model::policy::PolicySpec;
 use crate::model::{codes, Fault, Pointer};
@@ -101,7 +101,7 @@ fn one(index: usize, edge: &written::Edge, ground: &Ground<'_>, faults: &mut Fau
     for (key, name) in [("from", &edge.from), ("to", &edge.to)] {
         if is_tool && !ground.tools.is_empty() && !ground.tools.contains_key(name.as_str()) {
             let message = format!("`{}` is no tool of the manifests in force", name.as_str());
-            let known: Vec<&str> = ground.tools.keys().map(String::as_str).collect();
+            let known = spec::tool_names(ground.tools);
             faults.undeclared(Fault::value(codes::UNDECLARED_NAME, place.key(key), message), name.as_str(), &known);
         }
     }

@@ -18,6 +18,7 @@ mod exception;
 mod extends;
 mod fallback;
 mod graph;
+mod keys;
 mod needs;
 mod parameters;
 pub(crate) mod scopes;
@@ -26,6 +27,7 @@ mod text_results;
 mod tools;
 mod types;
 mod unchecked;
+mod verifiers;
 
 pub use exception::exception;
 
@@ -70,9 +72,14 @@ impl Faults {
     /// A warning about a name of the policy that no manifest has. Reports show a hundred faults of a file; comparing
     /// further names with all known ones would be for nobody.
     pub(crate) fn undeclared(&mut self, fault: Fault, name: &str, known: &[&str]) {
+        self.undeclared_in(Place::Policy, fault, name, known);
+    }
+
+    /// The same about a name that stands in another document.
+    pub(crate) fn undeclared_in(&mut self, place: Place, fault: Fault, name: &str, known: &[&str]) {
         const HINTED: usize = 100;
         let fault = if self.found.len() < HINTED { fault.hint(near_name(name, known)) } else { fault };
-        self.add(Place::Policy, fault.warning());
+        self.add(place, fault.warning());
     }
 
     /// Whether the same was said of the same place already.
@@ -186,6 +193,9 @@ pub fn compile(document: &Value, manifests: &[ManifestDocument]) -> (Option<Poli
     }
     for (position, manifest) in &read {
         tools::compile_aliases(*position, &manifest.spec, &thresholds, &mut tools, &mut arguments, &mut faults);
+    }
+    for (position, manifest) in &read {
+        verifiers::check(*position, &manifest.spec, &tools, &mut faults);
     }
     spec::check_names(&policy.spec, &tools, &mut faults);
     let digest = digest(document, manifests);

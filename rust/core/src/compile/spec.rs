@@ -43,7 +43,8 @@ pub(crate) fn check_names(spec: &PolicySpec, tools: &Tools, faults: &mut Faults)
     }
 }
 
-fn tool_names(tools: &Tools) -> Vec<&str> {
+/// The names of all tools, in their order.
+pub(super) fn tool_names(tools: &Tools) -> Vec<&str> {
     let mut names: Vec<&str> = tools.keys().map(|name| &**name).collect();
     names.sort_unstable();
     names

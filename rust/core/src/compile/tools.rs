@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::detectors::Thresholds;
 use super::scopes::{self, Given, Stand};
-use super::{effects, shared, text_results, types, ArgumentTypes, Faults, Place, Tools};
+use super::{effects, keys, shared, text_results, types, ArgumentTypes, Faults, Place, Tools};
 use crate::expression::Expression;
 use crate::model::cel::Cel;
 use crate::model::manifest as written;
@@ -49,6 +49,9 @@ pub(crate) fn compile(
         let ground = Ground::new(place, envs, thresholds, server.clone());
         let base = Arc::new(one(&ground, &at, name, tool, faults));
         text_results::check_tool(place, &at, &base, faults);
+        if let Some(effect) = &base.idempotency {
+            keys::check_tool(place, &at, tool, &effect.key, faults);
+        }
         let undecided = Arc::new(Tool { effect: Effect::Unknown, ..(*base).clone() });
         let mut forms = Vec::new();
         for (index, form) in tool.forms.iter().flatten().enumerate() {

@@ -131,6 +131,10 @@ codes! {
     RETRIED_WITHOUT_KEY = "CG424" "retried-without-key";
     /// A policy in which nothing ever refuses.
     NOTHING_REFUSES = "CG425" "nothing-refuses";
+    /// A tool that finds out what became of a call, and acts itself.
+    ACTING_VERIFIER = "CG427" "acting-verifier";
+    /// An idempotency key that tells apart what `identity` takes for the same call.
+    RESPELLED_KEY = "CG428" "respelled-key";
     /// A parameter of a policy that nobody gives a value.
     UNSET_PARAMETER = "CG440" "unset-parameter";
     /// A value that a parameter's schema does not take.
