@@ -250,6 +250,11 @@ GOOD = {
               budget: {tool_calls: {used: 3, left: 37, share: 0.075}}
               notes: [exact_repeat]
           - {tool: find, expect: {next: continue, notes: 1}}
+          - {tool: find, wait: 2s}
+          - {use: found, times: 2}
+        fixtures:
+          found:
+            - {tool: find, result: {hits: []}, wait: 0.5}
         expect: {refusals: 0, reuses: 0, notes: 0, status: partial, exit: finish_with_gaps, missing: [[ACME, price]]}
         """,
     ),

@@ -274,7 +274,7 @@ class TestWhatCannotBeRun:
                 "CG713", 13, "`cost` counts on a step with `event: model_usage`, not on a call",
             )),
             ("  steps: [{event: restore}]\n  expect: {notes: 0}\n", (
-                "CG713", 13, "step 0: `restore` without a `snapshot` before it",
+                "CG713", 13, "`restore` without a `snapshot` before it",
             )),
         ],
     )  # fmt: skip

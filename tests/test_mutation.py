@@ -232,3 +232,74 @@ class TestOfTheCommand:
         assert told["killed"] + told["survived"] + told["void"] == 5
         main(["test", str(tmp_path), "--mutate", "--format", "markdown"])
         assert "\n#### Mutation\n\n64.2 % of the mutants are noticed: 9 of 14\n" in capsys.readouterr().out
+
+
+BOUND = {
+    "policy.yaml": """\
+apiVersion: callgate/v1
+kind: GuardPolicy
+metadata: {name: pay}
+spec:
+  undeclared_tools: allow
+  budgets: {steps: {limit: unlimited, reason: none}, tokens: {limit: unlimited, reason: none}}
+  time: {task: {limit: unlimited, reason: none}}
+  parameters: {ceiling: {type: number}}
+  rules:
+    - {id: ceiling, tools: [pay], when: args.amount > params.ceiling, action: refuse}
+""",
+    "bindings.yaml": """\
+apiVersion: callgate/v1
+kind: GuardBinding
+metadata: {name: acme}
+spec: {policy: pay, match: {tenants: [acme]}, parameters: {ceiling: 100}}
+---
+apiVersion: callgate/v1
+kind: GuardBinding
+metadata: {name: others}
+spec: {policy: pay, match: {tenants: [other]}, mode: enforce, parameters: {ceiling: 5}}
+""",
+    "a_test.yaml": """\
+apiVersion: callgate/v1
+kind: GuardTest
+metadata: {name: one}
+spec:
+  tenant: acme
+  steps:
+    - {tool: pay, arguments: {amount: 101}, expect: {action: refuse}}
+    - {tool: pay, arguments: {amount: 100}, expect: {action: allow}}
+""",
+}
+
+
+def test_tests_that_run_under_bindings_notice_the_mutants_of_what_is_bound(tmp_path: Path) -> None:
+    for name, text in BOUND.items():
+        (tmp_path / name).write_text(text)
+    found = mutated(tmp_path)
+    # of the policy: a removed rule, a flipped comparison, a weaker action; of the binding of `acme` its ceiling
+    assert (found.killed, found.void, found.of) == (5, 0, 8)
+    left = [(Path(each.file).name, each.pointer, each.was, each.now, each.tests) for each in found.survivors]
+    of_others = ("bindings.yaml", "/spec/parameters/ceiling", "5")
+    assert left == [
+        ("bindings.yaml", "/spec/mode", "enforce", "warn", 1), (*of_others, "4", 1), (*of_others, "6", 1),
+    ]  # fmt: skip
+    assert found.survivors[0].stub == (
+        "apiVersion: callgate/v1\nkind: GuardTest\nmetadata: {name: mode, "
+        'description: "line 9: weakened an action: enforce -> warn"}\nspec:\n  tenant: other\n  steps:\n'
+        "    # write: a run of those whom the binding names, decided otherwise than with `warn`\n"
+        "    - {tool: ..., expect: {action: ...}}\n"
+    )
+
+
+def test_tests_under_bindings_and_tests_that_name_the_policy_notice_together(tmp_path: Path) -> None:
+    for name, text in BOUND.items():
+        (tmp_path / name).write_text(text.replace("{type: number}", "{type: number, default: 50}"))
+    named = BOUND["a_test.yaml"].replace("  tenant: acme", "  policy: pay").replace("name: one", "name: two")
+    (tmp_path / "b_test.yaml").write_text(named.replace("101", "51").replace("100", "50"))
+    both = mutated(tmp_path)
+    (tmp_path / "b_test.yaml").unlink()
+    alone = mutated(tmp_path)
+    # the default holds where no binding says otherwise
+    moved = {("/spec/parameters/ceiling/default", "50", "49"), ("/spec/parameters/ceiling/default", "50", "51")}
+    left = [{(each.pointer, each.was, each.now) for each in found.survivors} for found in (alone, both)]
+    assert left[0] - left[1] == moved
+    assert moved <= left[0]

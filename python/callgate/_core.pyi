@@ -117,13 +117,18 @@ def mutate_expression(source: str) -> list[tuple[int, int, str, str]]: ...
 def try_mutants(
     suites: list[
         tuple[
-            Any,
-            list[tuple[str, Any]],
-            list[Any],
+            list[
+                tuple[
+                    Any,
+                    list[tuple[str, Any]],
+                    list[Any],
+                    tuple[str, list[str] | None, list[str] | None, dict[str, str], bool] | None,
+                ]
+            ],
             list[tuple[bytes, str | None, dict[str, str] | None, float | None]],
         ]
     ],
-    mutants: list[list[tuple[int, int, tuple[str | int, ...], bool, Any]]],
+    mutants: list[list[tuple[int, int, int, tuple[str | int, ...], bool, Any]]],
     *,
     enough: int,
     threads: int = 2,

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mutated.add_argument(
         "--mutate",
         action="store_true",
-        help="make small mistakes in the policies and manifests, and tell which no test notices",
+        help="make small mistakes in policies, manifests and bindings, and tell which no test notices",
     )
     mutated.add_argument("--mutants", metavar="N", type=count(1, 1_000_000), help="try N of them, drawn with the seed")
     mutated.add_argument("--seed", metavar="S", type=count(0, 1_000_000_000), default=0, help="the seed (default: 0)")

@@ -82,14 +82,19 @@ def compile_bindings(
         found += diagnostics
         if compiled is None:
             continue
-        match = _spec(each.binding).get("match") or {}
+        name, agents, tenants, labels, rollout = scope_of(each.binding)
         lifted = compiled.with_exceptions(lifting(loaded, each.resolved.name))
-        rollout = _spec(each.binding).get("rollout") is True
-        name = each.binding.name or ""
-        labels = dict(match.get("labels") or {})
-        parts.append((name, lifted, match.get("agents"), match.get("tenants"), labels, rollout))
+        parts.append((name, lifted, agents, tenants, labels, rollout))
     whole = len(parts) == len(bindings)
     return _core.bind_policies(parts) if whole else None, found
+
+
+def scope_of(binding: Document) -> tuple[str, list[str] | None, list[str] | None, dict[str, str], bool]:
+    """Whom a binding in which no fault was found names: its name, agents, tenants (None: all), labels, rollout."""
+    spec = _spec(binding)
+    match = spec.get("match") or {}
+    labels = dict(match.get("labels") or {})
+    return binding.name or "", match.get("agents"), match.get("tenants"), labels, spec.get("rollout") is True
 
 
 def names_of_bound(loaded: Loaded) -> set[str]:

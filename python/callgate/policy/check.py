@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import callgate._core as _core
+from callgate.counted import counted
 
 from .bindings import UNSET_PARAMETER, bound_policies, compile_bound, names_of_bound
 from .compile import Manifest, compile_policy
 from .diagnostics import Diagnostic, ordered
 from .exceptions import exception_faults
 from .faults import Found, located
+from .fixtures import fixture_faults
 from .load import Document, Loaded
 from .resolve import Resolved, resolve
 from .settings import Level
@@ -50,6 +52,7 @@ def check_whole(loaded: Loaded, now: float | None = None) -> list[Diagnostic]:
                 diagnostics += exception_faults(loaded, document, now)
             if document.kind == "GuardTest" and (of_test := policy_of_test(loaded, document)) is not None:
                 policies.append(of_test)
+    diagnostics += fixture_faults(loaded)
     broken = {found.file for found in loaded.diagnostics if found.severity == "error"}
     faulty: set[int] = set()
     for document in (*loaded.documents, *loaded.packed):
@@ -174,7 +177,12 @@ def first_of_each_file(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
         if counts[diagnostic.file] <= FAULTS_OF_A_FILE:
             kept.append(diagnostic)
     more = [(file, count - FAULTS_OF_A_FILE) for file, count in counts.items() if count > FAULTS_OF_A_FILE]
-    kept += [Diagnostic("CG106", "error", f"{count} further faults are not shown", file, None) for file, count in more]
+    kept += [
+        Diagnostic(
+            "CG106", "error", f"{counted(count, 'further fault is', 'further faults are')} not shown", file, None
+        )
+        for file, count in more
+    ]
     return ordered(kept)
 
 

@@ -13,6 +13,8 @@ from callgate.policy.load import Document
 
 from .parts import Steps
 
+KINDS: Final = ("GuardPolicy", "ToolManifest", "GuardBinding")
+"""Documents that have mutants."""
 # Conditions, by the key that they stand under.
 _CONDITIONS: Final = frozenset({"when", "failed_when", "empty_when"})
 # What no run of a test can show: it changes no decision, or only what sleeps and waits outside of the engine.
@@ -56,7 +58,7 @@ class Mutant(NamedTuple):
 
 
 def mutants(document: Document) -> list[Mutant]:
-    """The mutants of a GuardPolicy or a ToolManifest, in the order of its text; what aliases share is changed once."""
+    """The mutants of a document of one of `KINDS`, in the order of its text; what aliases share is changed once."""
     unique: dict[object, Mutant] = {}
     for mutant in _of(document, document.data.get("spec"), ("spec",)):
         child = document.positions.find(mutant.steps)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from callgate._core import canonical_json
+from callgate.counted import counted
+from callgate.policy.load import Document
 
 Row = dict[str, Any]
 Steps = tuple[str | int, ...]
@@ -18,7 +20,8 @@ class Failure(NamedTuple):
     """An expectation that was not met.
 
     `pointer` leads to it in its document, `what` is its name, `expected` and `actual` are words, and `row` is the
-    position of the decision that it is about, None where it is about the run as a whole.
+    position of the decision that it is about, None where it is about the run as a whole. `document` is the one that it
+    is written in, for one of a step: a fixture may stand in another document of the file.
     """
 
     pointer: Steps
@@ -26,6 +29,7 @@ class Failure(NamedTuple):
     expected: str
     actual: str
     row: int | None = None
+    document: Document | None = None
 
 
 def action_of(row: Row) -> str:
@@ -62,7 +66,7 @@ def unmet_of_run(
             found = counts[name]
             at = _first(rows, lambda row, name=name: _counted(row, name))
             yield Failure(
-                (*_EXPECT, name), name, _counted_words(wanted, name.removesuffix("s")), _tally(name, found, rows), at
+                (*_EXPECT, name), name, counted(wanted, name.removesuffix("s")), _tally(name, found, rows), at
             )
         elif name == "reasons":
             yield from _reasons(wanted, firsts["first_intervention"], rows)
@@ -162,7 +166,7 @@ def _of_row(name: str, wanted: Any, row: Row) -> tuple[str, str] | None:
         return _next(wanted, row)
     if isinstance(wanted, int):
         found = len(row["notes"])
-        return None if found == wanted else (_counted_words(wanted, "note"), _notes_of(row))
+        return None if found == wanted else (counted(wanted, "note"), _notes_of(row))
     noted = [note["reason"] for note in row["notes"]]
     return None if set(noted) == set(wanted) else (f"notes {_listed(wanted)}", _notes_of(row))
 
@@ -251,10 +255,6 @@ def _told(row: Row, value: str | None) -> str:
 
 def _notes_of(row: Row) -> str:
     return _listed([note["reason"] for note in row["notes"]]) if row["notes"] else "no notes"
-
-
-def _counted_words(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _listed(names: Sequence[str]) -> str:

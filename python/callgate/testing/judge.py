@@ -24,10 +24,14 @@ _WITHOUT_BINDING: Final = (
 
 
 class Judge(NamedTuple):
-    """A compiled policy, or several that are bound, and what each was compiled from, in the order of the core."""
+    """A compiled policy, or several that are bound, and what each was compiled from, in the order of the core.
+
+    `bindings` are those of the parts; there are none where one policy judges by itself.
+    """
 
     policy: _core.CompiledPolicy
     parts: Sequence[Part]
+    bindings: Sequence[Document] = ()
 
 
 class Judges:
@@ -77,8 +81,8 @@ class Judges:
             policy, found = compile_bindings(self._loaded, bindings)
             errors = [diagnostic for diagnostic in found if diagnostic.severity == "error"]
             bound = sorted(bound_policies(self._loaded, bindings), key=lambda each: each.binding.name or "")
-            judge = None if policy is None else Judge(policy, [Part.of(each.resolved, None) for each in bound])
-            self._known[key] = judge, errors
+            parts, of_parts = [Part.of(each.resolved, None) for each in bound], [each.binding for each in bound]
+            self._known[key] = None if policy is None else Judge(policy, parts, of_parts), errors
         return self._known[key]
 
     def _bindings(self, document: Document) -> list[Document]:

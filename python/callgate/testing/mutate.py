@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import callgate._core as _core
+from callgate.policy.bindings import scope_of
 from callgate.policy.exceptions import lifting
+from callgate.policy.fixtures import Fixtures
 from callgate.policy.load import Document, Loaded
 from callgate.policy.positions import join_pointer
-from callgate.review.mutants import Mutant, mutants
+from callgate.review.mutants import KINDS, Mutant, mutants
 from callgate.review.mutation import Mutation, Survivor
-from callgate.review.parts import Part, Steps, places_of
+from callgate.review.parts import Steps, places_of
 
-from .judge import Judges
-from .play import Played, lines_of, play
+from .judge import Judge, Judges
+from .play import Played, PolicyTest, lines_of, play
 from .stub import stub_of
 from .unmet import unmet
 
@@ -24,7 +26,10 @@ FIRST: Final = 3
 """Runs that come out otherwise, of which one is likely to be noticed; where none is, all are judged."""
 EVERY: Final = 1_000_000
 
-Edit = tuple[int, int, Steps, bool, Any]
+Edit = tuple[int, int, int, Steps, bool, Any]
+_Scope = tuple[str, list[str] | None, list[str] | None, dict[str, str], bool]
+_Judging = tuple[Any, list[tuple[str, Any]], list[Any], _Scope | None]
+_Lines = tuple[bytes, str | None, dict[str, str] | None, float | None]
 
 
 class Draw(NamedTuple):
@@ -35,13 +40,13 @@ class Draw(NamedTuple):
 
 
 class _Suite(NamedTuple):
-    """The tests of one judge."""
+    """The tests of one judge; for each of its policies, where the values stand that mutants change."""
 
-    part: Part
+    judge: Judge
     named: bool
-    tests: list[Document]
+    tests: list[PolicyTest]
     steps: list[dict[int, int]]
-    places: dict[int, list[tuple[int, Steps]]]
+    places: list[dict[int, list[tuple[int, Steps]]]]
 
 
 def mutate(loaded: Loaded, tests: Sequence[Document], *, most: int | None = None, seed: int = 0) -> Mutation:
@@ -49,7 +54,7 @@ def mutate(loaded: Loaded, tests: Sequence[Document], *, most: int | None = None
 
     Args:
         loaded: documents without errors.
-        tests: tests that all pass. Those that name no policy run under bindings, and notice nothing here.
+        tests: tests that all pass.
         most: take so many mutants, drawn with `seed`; None for all of them.
         seed: what the draw depends on.
 
@@ -61,13 +66,13 @@ def mutate(loaded: Loaded, tests: Sequence[Document], *, most: int | None = None
         >>> mutate(load(["no/such/file.yaml"]), []).score
         1.0
     """
-    documents = [*loaded.of_kind("GuardPolicy"), *loaded.of_kind("ToolManifest")]
+    documents = [document for kind in KINDS for document in loaded.of_kind(kind)]
     every = [mutant for document in documents for mutant in mutants(document)]
     chosen = every
     if most is not None and most < len(every):
         drawn = sorted(random.Random(seed).sample(range(len(every)), most))
         chosen = [every[at] for at in drawn]
-    suites = _suites(Judges(loaded), tests, {id(document.positions) for document in documents})
+    suites = _suites(loaded, tests, {id(document.positions) for document in documents})
     core = [_plain(loaded, suite) for suite in suites]
     edits = [_edits(mutant, suites) for mutant in chosen]
     noticed = _noticed(core, suites, edits)
@@ -81,7 +86,7 @@ def mutate(loaded: Loaded, tests: Sequence[Document], *, most: int | None = None
 
 
 def _noticed(
-    core: list[tuple[Any, Any, list[Any], list[Any]]], suites: Sequence[_Suite], edits: Sequence[list[Edit]]
+    core: list[tuple[list[_Judging], list[_Lines]]], suites: Sequence[_Suite], edits: Sequence[list[Edit]]
 ) -> list[bool | None]:
     """Whether some test notices each mutant; None for one that does not compile or changes nothing."""
     noticed: list[bool | None] = [None] * len(edits)
@@ -95,45 +100,52 @@ def _noticed(
     return noticed
 
 
-def _suites(judges: Judges, tests: Sequence[Document], mutated: set[int]) -> list[_Suite]:
+def _suites(loaded: Loaded, tests: Sequence[Document], mutated: set[int]) -> list[_Suite]:
     found: dict[int, _Suite] = {}
-    for test in sorted(tests, key=_length):
-        judge, _ = judges.of(test)
-        if judge is None or len(judge.parts) != 1 or judge.parts[0].resolved.binding is not None:
+    judges, fixtures = Judges(loaded), Fixtures(loaded)
+    for test in sorted((PolicyTest.of(fixtures, test) for test in tests), key=_length):
+        judge, _ = judges.of(test.document)
+        if judge is None:
             continue
         if id(judge) not in found:
-            [part] = judge.parts
-            named = isinstance(test.data["spec"].get("policy"), str)
-            found[id(judge)] = _Suite(part, named, [], [], places_of(part, mutated))
+            named = isinstance(test.spec.get("policy"), str)
+            found[id(judge)] = _Suite(judge, named, [], [], [places_of(part, mutated) for part in judge.parts])
         suite = found[id(judge)]
         suite.tests.append(test)
         suite.steps.append(play(judge.policy, test).steps)
     return list(found.values())
 
 
-def _length(test: Document) -> int:
+def _length(test: PolicyTest) -> int:
     """How long a run is: short ones are judged first."""
-    steps = test.data["spec"].get("steps")
-    return EVERY if steps is None else sum(step.get("times") or 1 for step in steps)
+    return EVERY if "trace" in test.spec else sum(each.step.get("times") or 1 for each in test.steps)
 
 
-def _plain(loaded: Loaded, suite: _Suite) -> tuple[Any, Any, list[Any], list[Any]]:
-    document, manifests = suite.part.documents
-    exceptions = lifting(loaded, suite.part.resolved.name) if suite.named else []
-    runs = []
+def _plain(loaded: Loaded, suite: _Suite) -> tuple[list[_Judging], list[_Lines]]:
+    bindings = suite.judge.bindings
+    parts: list[_Judging] = []
+    for at, part in enumerate(suite.judge.parts):
+        document, manifests = part.documents
+        exceptions = lifting(loaded, part.resolved.name) if suite.named or bindings else []
+        parts.append((document, manifests, list(exceptions), scope_of(bindings[at]) if bindings else None))
+    runs: list[_Lines] = []
     for test in suite.tests:
-        spec = test.data["spec"]
+        spec = test.spec
         began = None if spec.get("began") is None else _core.moment(spec["began"])
         runs.append((b"\n".join(lines_of(test)), spec.get("tenant"), spec.get("labels"), began))
-    return document, manifests, list(exceptions), runs
+    return parts, runs
 
 
 def _edits(mutant: Mutant, suites: Sequence[_Suite]) -> list[Edit]:
     child = mutant.document.positions.find(mutant.steps)
     if child is None:
         return []
-    places = [(at, place) for at, suite in enumerate(suites) for place in suite.places.get(id(child.node), ())]
-    return [(at, document, pointer, mutant.removed, mutant.value) for at, (document, pointer) in places]
+    return [
+        (at, part, document, pointer, mutant.removed, mutant.value)
+        for at, suite in enumerate(suites)
+        for part, places in enumerate(suite.places)
+        for document, pointer in places.get(id(child.node), ())
+    ]
 
 
 def _notices(
@@ -155,9 +167,8 @@ def _notices(
     return False
 
 
-def _looks_at_limits(test: Document) -> bool:
-    steps = test.data["spec"].get("steps") or []
-    return any("budget" in (step.get("expect") or {}) for step in steps)
+def _looks_at_limits(test: PolicyTest) -> bool:
+    return any("budget" in (each.step.get("expect") or {}) for each in test.steps)
 
 
 def _survivor(loaded: Loaded, mutant: Mutant, suites: Sequence[_Suite], edits: Sequence[Edit]) -> Survivor:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import callgate._core as _core
+from callgate.counted import counted
+from callgate.policy.fixtures import Fixtures, PlacedStep
 from callgate.policy.load import Document
 from callgate.traces.feed import Fault, faults_of
 from callgate.traces.lines import chunks
@@ -15,6 +17,41 @@ from .expect import Row
 from .steps import written
 
 OPEN_SESSIONS: Final = 65_536
+
+
+class StepError(ValueError):
+    """A step of a test that cannot be judged, and why."""
+
+    def __init__(self, step: PlacedStep, why: str) -> None:
+        super().__init__(why)
+        self.step = step
+
+
+class PolicyTest(NamedTuple):
+    """A test, and the steps of its run where they are written out, those of fixtures among them."""
+
+    document: Document
+    steps: Sequence[PlacedStep]
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What it says."""
+        spec: dict[str, Any] = self.document.data["spec"]
+        return spec
+
+    @property
+    def expects(self) -> bool:
+        """Whether it expects anything, of the run or of a step."""
+        return bool(self.spec.get("expect")) or any(each.step.get("expect") for each in self.steps)
+
+    @classmethod
+    def of(cls, fixtures: Fixtures, document: Document) -> PolicyTest:
+        """The test of a document in which, and in whose fixtures, no fault was found.
+
+        Raises:
+            ValueError: its run has too many steps.
+        """
+        return cls(document, fixtures.steps_of(document))
 
 
 class Played(NamedTuple):
@@ -33,32 +70,34 @@ def replay_of(policy: _core.CompiledPolicy, spec: dict[str, Any]) -> _core.Repla
     )
 
 
-def play(policy: _core.CompiledPolicy, document: Document) -> Played:
+def play(policy: _core.CompiledPolicy, test: PolicyTest) -> Played:
     """Judge the run of a test.
 
     Args:
         policy: what it is judged by.
-        document: the test, in which no fault was found.
+        test: the test.
 
     Raises:
         TraceError: the trace cannot be read.
+        StepError: a step cannot be judged.
         ValueError: a record cannot be judged, or there is no call.
     """
-    spec: dict[str, Any] = document.data["spec"]
-    replay = replay_of(policy, spec)
+    replay = replay_of(policy, test.spec)
     steps: dict[int, int] = {}
     faults: list[Fault] = []
-    if "trace" in spec:
-        trace = trace_of(document)
+    if "trace" in test.spec:
+        trace = trace_of(test.document)
         for chunk in chunks(trace):
             faults += faults_of(replay, chunk, str(trace))
     else:
-        lines, steps = written(spec.get("steps") or [], document.name or "test")
+        lines, steps = written(test.steps, test.document.name or "test")
         for at, why in replay.feed(lines):
-            raise ValueError(f"step {steps[at + 1]}: {why}")
+            raise StepError(test.steps[steps[at + 1]], why)
     if faults:
         first, more = faults[0], len(faults) - 1
-        raise ValueError(f"{first.file}:{first.line}: {first.why}" + (f", and {more} further lines" if more else ""))
+        raise ValueError(
+            f"{first.file}:{first.line}: {first.why}" + (f", and {counted(more, 'further line')}" if more else "")
+        )
     replay.finish()
     rows = replay.take_rows()
     if not rows:
@@ -72,11 +111,10 @@ def trace_of(document: Document) -> Path:
     return Path(document.source.file).parent / trace
 
 
-def lines_of(document: Document) -> Iterator[bytes]:
+def lines_of(test: PolicyTest) -> Iterator[bytes]:
     """The lines of a test's run, one after the other."""
-    spec: dict[str, Any] = document.data["spec"]
-    if "trace" not in spec:
-        yield from written(spec.get("steps") or [], document.name or "test").lines.splitlines()
+    if "trace" not in test.spec:
+        yield from written(test.steps, test.document.name or "test").lines.splitlines()
         return
-    for chunk in chunks(trace_of(document)):
+    for chunk in chunks(trace_of(test.document)):
         yield from chunk.lines.splitlines()

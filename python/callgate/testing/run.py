@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from callgate.policy.check import check_whole, first_of_each_file
 from callgate.policy.diagnostics import Diagnostic, Span, ordered
 from callgate.policy.faults import Found, located, span_of
+from callgate.policy.fixtures import Fixtures, is_home_alone
 from callgate.policy.load import Document, Loaded, beside_tests, load
 from callgate.policy.source import Source
 from callgate.review.coverage import Coverage, Tally
@@ -20,7 +21,7 @@ from callgate.traces.lines import TraceError
 from .expect import Failure, Row
 from .judge import Judge, Judges
 from .mutate import Draw, mutate
-from .play import Played, play
+from .play import Played, PolicyTest, StepError, play
 from .selection import Selection
 from .unasserted import Unasserted, unasserted
 from .unmet import unmet
@@ -116,12 +117,13 @@ def run_tests(
     for found in diagnostics:
         by_document.setdefault(_document_of(loaded, found), []).append(found)
     results: list[GuardTestResult] = []
-    tests = loaded.of_kind("GuardTest")
+    tests = [document for document in loaded.of_kind("GuardTest") if not is_home_alone(document)]
     taken = [document for document in tests if chosen.takes(document)]
-    judges, tally = Judges(loaded), Tally(loaded) if coverage else None
+    judges, fixtures, tally = Judges(loaded), Fixtures(loaded), Tally(loaded) if coverage else None
     for document in taken:
-        own = [found for found in by_document.get(_place_of(document), ()) if found.severity == "error"]
-        results.append(_run(judges, document, own, tally))
+        homes = dict.fromkeys([_place_of(document), *(_place_of(used.document) for used in fixtures.used_by(document))])
+        own = [found for home in homes for found in by_document.get(home, ()) if found.severity == "error"]
+        results.append(_run(fixtures, judges, document, own, tally))
         if fail_fast and results[-1].outcome != "passed":
             break
     # what is wrong with a file that lies beside a test concerns the tests that use it alone
@@ -152,7 +154,9 @@ def _place_of(document: Document) -> tuple[str, int]:
     return source.file, source.document(source.position(root.start)[0])
 
 
-def _run(judges: Judges, document: Document, faults: list[Diagnostic], tally: Tally | None) -> GuardTestResult:
+def _run(
+    fixtures: Fixtures, judges: Judges, document: Document, faults: list[Diagnostic], tally: Tally | None
+) -> GuardTestResult:
     started = time.perf_counter()
     metadata = document.data.get("metadata")
     description = metadata.get("description") if isinstance(metadata, dict) else None
@@ -164,27 +168,29 @@ def _run(judges: Judges, document: Document, faults: list[Diagnostic], tally: Ta
 
     if faults:
         return error(faults)
-    spec: dict[str, Any] = document.data["spec"]
     judge, found = judges.of(document)
     if judge is None:
         return error(found)
     policy = judge.policy if tally is None else tally.watched(judge.policy, judge.parts)
-    if not _expects(spec):
-        hint = "say with `expect:` what the run or one of its steps has to show"
-        return error([_fault(document, "CG712", "the test expects nothing, and so cannot fail", ("spec",), hint)])
     try:
-        rows, steps, endings = play(policy, document)
+        test = PolicyTest.of(fixtures, document)
+        if not test.expects:
+            hint = "say with `expect:` what the run or one of its steps has to show"
+            return error([_fault(document, "CG712", "the test expects nothing, and so cannot fail", ("spec",), hint)])
+        rows, steps, endings = play(policy, test)
+    except StepError as problem:
+        return error([_fault(problem.step.document, "CG713", str(problem), problem.step.pointer)])
     except (TraceError, ValueError) as problem:
-        key = "trace" if "trace" in spec else "steps"
+        key = "trace" if "trace" in document.data["spec"] else "steps"
         return error([_fault(document, "CG713", str(problem), ("spec", key))])
     if tally is not None:
         tally.count(judge.policy, document.name or document.source.file)
-    missed = unmet(policy, document, Played(rows, steps, endings))
-    of_rows = [_expected(spec, steps.get(row["seq"])) for row in rows]
-    placed = _placed(judge, document, missed, rows)
+    missed = unmet(policy, test, Played(rows, steps, endings))
+    of_rows = [_expected(test, steps.get(row["seq"])) for row in rows]
+    placed = _placed(judge, test, missed, rows)
     return GuardTestResult(
         *head, "failed" if missed else "passed", time.perf_counter() - started, placed, (),
-        unasserted(spec.get("expect") or {}, of_rows, rows), rows,
+        unasserted(test.spec.get("expect") or {}, of_rows, rows), rows,
     )  # fmt: skip
 
 
@@ -194,25 +200,22 @@ def rows_of(loaded: Loaded, document: Document) -> list[Row]:
     if judge is None:
         return []
     try:
-        return play(judge.policy, document)[0]
+        return play(judge.policy, PolicyTest.of(Fixtures(loaded), document))[0]
     except (TraceError, ValueError):
         return []
 
 
-def _placed(judge: Judge, document: Document, missed: Sequence[Failure], rows: Sequence[Row]) -> list[Missed]:
-    evaluated = values_under(judge, document, missed, rows) if missed else {}
+def _placed(judge: Judge, test: PolicyTest, missed: Sequence[Failure], rows: Sequence[Row]) -> list[Missed]:
+    evaluated = values_under(judge, test, missed, rows) if missed else {}
+    homes = [(failure.document or test.document).positions for failure in missed]
     return [
-        Missed(failure, span_of(document.positions, failure.pointer, "key"), evaluated.get(at, ()))
-        for at, failure in enumerate(missed)
+        Missed(failure, span_of(home, failure.pointer, "key"), evaluated.get(at, ()))
+        for at, (failure, home) in enumerate(zip(missed, homes, strict=True))
     ]
 
 
-def _expects(spec: dict[str, Any]) -> bool:
-    return bool(spec.get("expect")) or any(step.get("expect") for step in spec.get("steps") or [])
-
-
-def _expected(spec: dict[str, Any], step: int | None) -> Mapping[str, Any]:
-    return {} if step is None else spec["steps"][step].get("expect") or {}
+def _expected(test: PolicyTest, step: int | None) -> Mapping[str, Any]:
+    return {} if step is None else test.steps[step].step.get("expect") or {}
 
 
 def _fault(

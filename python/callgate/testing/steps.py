@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
+
+from callgate.policy.fixtures import MOST_STEPS, PlacedStep
 
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _SAME: Final[tuple[str, ...]] = (
@@ -20,7 +23,7 @@ class Written(NamedTuple):
     steps: dict[int, int]
 
 
-def written(steps: list[dict[str, Any]], session: str) -> Written:
+def written(steps: Sequence[PlacedStep], session: str) -> Written:
     """Write steps as trace lines, numbered from 1 over all sessions, each as often as it says.
 
     Args:
@@ -28,11 +31,14 @@ def written(steps: list[dict[str, Any]], session: str) -> Written:
         session: the session of the steps that name none.
 
     Raises:
-        ValueError: a step holds what a trace has no form for.
+        ValueError: a step holds what a trace has no form for, or they happen too often.
     """
     lines: list[str] = []
     origin: dict[int, int] = {}
-    for at, step in enumerate(steps):
+    rounds: dict[tuple[int, int], int] = {}
+    beyond = 1 + max((each.step.get("round") or 0 for each in steps if each.use == 0), default=0)
+    now = 0.0
+    for at, (step, _, _, use) in enumerate(steps):
         record: dict[str, Any] = {name: step[name] for name in _SAME if name in step}
         record.setdefault("session", session)
         if "event" not in step:
@@ -44,8 +50,17 @@ def written(steps: list[dict[str, Any]], session: str) -> Written:
         for name in ("time", "duration"):
             if step.get(name) is not None:
                 record[name] = seconds(step[name])
+        if use and "round" in record:
+            # a batch of a fixture is one by itself, wherever the fixture is used
+            record["round"] = rounds.setdefault((use, record["round"]), beyond + len(rounds))
+        wait = step.get("wait")
         for _ in range(step.get("times") or 1):
+            if wait is not None:  # from the end of the step before to the beginning of this one
+                record["time"] = now + seconds(wait) + record.get("duration", 0.0)
+            now = record.get("time", now)
             seq = len(lines) + 1
+            if seq > MOST_STEPS:
+                raise ValueError(f"the run has more than {MOST_STEPS:,} steps")
             origin[seq] = at
             lines.append(json.dumps({**record, "seq": seq}, allow_nan=False))
     return Written("\n".join(lines).encode(), origin)

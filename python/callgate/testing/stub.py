@@ -7,7 +7,8 @@ import re
 from typing import Any, Final
 
 import callgate._core as _core
-from callgate.policy.load import Loaded
+from callgate.policy.bindings import scope_of
+from callgate.policy.load import Document, Loaded
 from callgate.policy.resolve import Resolved, resolve
 from callgate.review.mutants import Mutant
 from callgate.review.parts import Part, places_of
@@ -32,6 +33,9 @@ def stub_of(loaded: Loaded, mutant: Mutant) -> str:
         loaded: the documents that the mutant's is one of.
         mutant: what no test notices.
     """
+    if mutant.document.kind == "GuardBinding":
+        told = f"a run of those whom the binding names, decided otherwise than with `{mutant.now}`"
+        return _head(mutant, _named(mutant.document)) + _unwritten(told)
     resolved = _policy(loaded, mutant)
     if resolved is None:
         return _empty(mutant, "no policy among these files uses it")
@@ -46,7 +50,7 @@ def stub_of(loaded: Loaded, mutant: Mutant) -> str:
             mutant, f"a run on which `{resolved.name}` decides otherwise than with `{mutant.now or 'nothing'}`"
         )
     steps, row, other, stood_in = found
-    lines = [_head(mutant, resolved.name)]
+    lines = [_head(mutant, f"  policy: {_text(resolved.name)}\n")]
     if stood_in:
         lines.append("  manifests:\n" + _STAND_INS)
     lines.append("  steps:\n" + "".join(_steps(steps, row)))
@@ -72,21 +76,30 @@ def _moment(mutant: Mutant) -> float | None:
     return (seconds(mutant.was) + seconds(mutant.now)) / 2
 
 
-def _head(mutant: Mutant, policy: str) -> str:
+def _head(mutant: Mutant, judged_by: str) -> str:
     name = re.sub(r"[^A-Za-z0-9]+", " ", ".".join(str(step) for step in mutant.steps[1:])).strip()
     place = f"line {mutant.span.line}: {mutant.what}: {mutant.was} -> {mutant.now or 'nothing'}"
     return (
         "apiVersion: callgate/v1\nkind: GuardTest\n"
-        f"metadata: {{name: {_text(name)}, description: {_text(place)}}}\nspec:\n  policy: {_text(policy)}\n"
+        f"metadata: {{name: {_text(name)}, description: {_text(place)}}}\nspec:\n{judged_by}"
     )
+
+
+def _named(binding: Document) -> str:
+    """Somebody whom a binding names: without a `policy`, that is what says who judges."""
+    _, _, tenants, labels, _ = scope_of(binding)
+    lines = [f"  tenant: {_text(tenants[0])}\n"] if tenants else []
+    return "".join([*lines, f"  labels: {_flow(labels)}\n"] if labels else lines)
 
 
 def _empty(mutant: Mutant, wanted: str) -> str:
     policy = mutant.document.name or "" if mutant.document.kind == "GuardPolicy" else ""
-    return (
-        f"{_head(mutant, policy or 'the policy that the manifest is for')}  steps:\n"
-        f"    # write: {' '.join(wanted.split())}\n    - {{tool: ..., expect: {{action: ...}}}}\n"
-    )
+    judged_by = f"  policy: {_text(policy or 'the policy that the manifest is for')}\n"
+    return _head(mutant, judged_by) + _unwritten(wanted)
+
+
+def _unwritten(wanted: str) -> str:
+    return f"  steps:\n    # write: {' '.join(wanted.split())}\n    - {{tool: ..., expect: {{action: ...}}}}\n"
 
 
 def _steps(steps: list[dict[str, Any]], row: dict[str, Any]) -> list[str]:

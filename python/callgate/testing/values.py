@@ -8,11 +8,10 @@ from typing import Any, Final, NamedTuple
 import callgate._core as _core
 from callgate.policy.diagnostics import Span
 from callgate.policy.faults import span_of
-from callgate.policy.load import Document
 
 from .expect import Failure, Row, reasons_of
 from .judge import Judge
-from .play import lines_of, replay_of
+from .play import PolicyTest, lines_of, replay_of
 
 MOST_SHOWN: Final = 6
 """Expressions that are shown under one failure."""
@@ -45,7 +44,7 @@ class _Evaluation(NamedTuple):
 
 
 def values_under(
-    judge: Judge, document: Document, missed: Sequence[Failure], rows: Sequence[Row]
+    judge: Judge, test: PolicyTest, missed: Sequence[Failure], rows: Sequence[Row]
 ) -> dict[int, Sequence[Evaluated]]:
     """What decided the calls that failures are about, by the position of the failure.
 
@@ -53,14 +52,14 @@ def values_under(
 
     Args:
         judge: what the test was judged by.
-        document: the test.
+        test: the test.
         missed: its failures.
         rows: its decisions.
     """
     wanted = {failure.row for failure in missed if failure.row is not None}
     if not wanted:
         return {}
-    by_row = _evaluations(judge, document, {(rows[at]["session"], rows[at]["seq"]): at for at in wanted})
+    by_row = _evaluations(judge, test, {(rows[at]["session"], rows[at]["seq"]): at for at in wanted})
     found: dict[int, Sequence[Evaluated]] = {}
     for at, failure in enumerate(missed):
         if failure.row is None:
@@ -71,12 +70,10 @@ def values_under(
     return found
 
 
-def _evaluations(
-    judge: Judge, document: Document, wanted: Mapping[tuple[str, int], int]
-) -> dict[int, list[_Evaluation]]:
+def _evaluations(judge: Judge, test: PolicyTest, wanted: Mapping[tuple[str, int], int]) -> dict[int, list[_Evaluation]]:
     """The evaluations of the calls at some positions. Line by line, so that it is known which call they are for."""
     watched = _core.Coverage(judge.policy, [part.documents for part in judge.parts], values=True)
-    replay = replay_of(watched.policy, document.data["spec"])
+    replay = replay_of(watched.policy, test.spec)
     found: dict[int, list[_Evaluation]] = {}
     gathered: list[tuple[str, _Evaluation]] = []
 
@@ -94,7 +91,7 @@ def _evaluations(
         if emerged:
             gathered.clear()
 
-    for line in lines_of(document):
+    for line in lines_of(test):
         replay.feed(line)
         gather()
     replay.finish()

@@ -11,7 +11,7 @@ use callgate_value::{to_json, Map, Value};
 use crate::caller::{callers, plain, schema_of, stand_ins, Caller};
 use crate::claims::{cases, Claims};
 use crate::detectors::{Does, Rung};
-use crate::mutation::{compiled, edited, judged, Edit, Run, Suite};
+use crate::mutation::{compiled, edited, judged, Edit, Part, Run};
 use crate::sequence;
 use crate::situation::Situation;
 use crate::wish::{wishes, Wanted};
@@ -58,24 +58,21 @@ pub struct Apart {
 /// Looks for a run that a policy judges otherwise after some edits. `moment` is a time, in seconds, at which something may
 /// be over for one of them and not for the other.
 #[must_use]
-pub fn tell_apart(suite: &Suite, edits: &[Edit], moment: Option<f64>) -> Option<Apart> {
-    let mut suite = suite.clone();
-    let (_, mutated) = edited(&suite, edits);
-    let no_tools = suite.manifests.is_empty();
-    let other = edited(&suite, edits).0;
-    let mut manifests = mutated;
+pub fn tell_apart(part: &Part, edits: &[Edit], moment: Option<f64>) -> Option<Apart> {
+    let (mut part, mut other) = (part.clone(), edited(part, 0, edits));
+    let no_tools = part.manifests.is_empty();
     if no_tools {
         let stand_ins = stand_ins()?;
-        suite.manifests.push(stand_ins.clone());
-        manifests.push(stand_ins);
+        part.manifests.push(stand_ins.clone());
+        other.manifests.push(stand_ins);
     }
-    let one = compiled(&suite.document, &suite.manifests, &suite.exceptions)?;
-    let two = compiled(&other, &manifests, &suite.exceptions)?;
+    let (manifests, others) = (part.manifests.clone(), other.manifests.clone());
+    let (one, two) = (compiled(&[part])?, compiled(&[other])?);
     let (policy, mutant) = (one.policies().next()?, two.policies().next()?);
     let mut search = Search { guards: (&one, &two), left: MOST_RUNS };
-    let found = of_rules(&mut search, policy, mutant, &suite.manifests)
-        .or_else(|| of_patterns(&mut search, policy, &suite.manifests, edits, moment))
-        .or_else(|| of_patterns(&mut search, mutant, &manifests, edits, moment));
+    let found = of_rules(&mut search, policy, mutant, &manifests)
+        .or_else(|| of_patterns(&mut search, policy, &manifests, edits, moment))
+        .or_else(|| of_patterns(&mut search, mutant, &others, edits, moment));
     found.map(|(steps, row, other)| Apart { steps, row, other, is_stood_in: no_tools })
 }
 

@@ -42,7 +42,7 @@ pub use apart::{tell_apart, Apart};
 pub use callgate_cel::{mutations, Mutation};
 pub use coverage::{Counted, Coverage, Item, Placed};
 pub use dead::dead;
-pub use mutation::{try_out, Differing, Edit, Fate, Judged, Run, Suite};
+pub use mutation::{try_out, Differing, Edit, Fate, Judged, Part, Run, Scope, Suite};
 pub use relation::{relations, Relation};
 pub use self_test::{self_test, Kind, Probe};
 

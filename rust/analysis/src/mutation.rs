@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use callgate_core::compile::{compile, exception, ManifestDocument};
-use callgate_core::guard::Guard;
+use callgate_core::guard::{Bound, Guard};
 use callgate_core::model::{Pointer, Segment};
-use callgate_core::policy::Policy;
+use callgate_core::policy::{Binding, Match, Policy};
 use callgate_core::replay::Replay;
 use callgate_core::trace::Record;
 use callgate_core::About;
@@ -24,15 +24,35 @@ pub struct Run {
     pub about: About,
 }
 
-/// Tests that are judged by one policy.
+/// Whom a policy applies to.
 #[derive(Clone, Debug)]
-pub struct Suite {
-    /// The resolved policy.
+pub struct Scope {
+    /// The binding's name.
+    pub binding: String,
+    /// Whom it names.
+    pub matching: Match,
+    /// Whether it is a rollout.
+    pub rollout: bool,
+}
+
+/// A policy that tests are judged by.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The resolved policy, with a binding's mode and parameters.
     pub document: Value,
     /// The manifests in force.
     pub manifests: Vec<ManifestDocument>,
     /// GuardException documents.
     pub exceptions: Vec<Value>,
+    /// Whom it applies to; none: everyone.
+    pub scope: Option<Scope>,
+}
+
+/// Tests that are judged by one policy, or by several that are bound.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// The policies.
+    pub parts: Vec<Part>,
     /// The runs.
     pub runs: Vec<Run>,
 }
@@ -40,6 +60,8 @@ pub struct Suite {
 /// A change of one value.
 #[derive(Clone, Debug)]
 pub struct Edit {
+    /// The policy of the suite.
+    pub part: usize,
     /// The manifest at this position; none: the policy.
     pub manifest: Option<usize>,
     /// Where.
@@ -91,7 +113,7 @@ pub fn try_out(suites: &[Suite], mutants: &[BTreeMap<usize, Vec<Edit>>], enough:
     let known: Vec<Option<Vec<String>>> = suites
         .iter()
         .map(|suite| {
-            let guard = compiled(&suite.document, &suite.manifests, &suite.exceptions)?;
+            let guard = compiled(&suite.parts)?;
             Some(suite.runs.iter().map(|run| judged(&guard, run).text()).collect())
         })
         .collect();
@@ -119,11 +141,11 @@ fn one(suites: &[Suite], known: &[Option<Vec<String>>], mutant: &BTreeMap<usize,
     let mut left = enough;
     for (at, edits) in mutant {
         let (Some(suite), Some(Some(known))) = (suites.get(*at), known.get(*at)) else { continue };
-        let (document, manifests) = edited(suite, edits);
-        if is_same(suite, &document, &manifests) {
+        let parts: Vec<Part> = suite.parts.iter().enumerate().map(|(at, part)| edited(part, at, edits)).collect();
+        if suite.parts.iter().zip(&parts).all(|(part, mutant)| is_same(part, mutant)) {
             continue;
         }
-        let Some(guard) = compiled(&document, &manifests, &suite.exceptions) else { return Fate::Void };
+        let Some(guard) = compiled(&parts) else { return Fate::Void };
         let runs = suite.runs.iter().zip(known).enumerate().filter_map(|(position, (run, known))| {
             let now = judged(&guard, run);
             (now.text() != *known).then_some((position, now))
@@ -147,21 +169,33 @@ fn is_alike(suite: &Suite, mutant: &Arc<Guard>) -> bool {
         let policies = guard.policies().map(|policy| Policy { digest: String::new(), ..policy.clone() });
         policies.map(|policy| format!("{policy:?}")).collect::<Vec<_>>()
     };
-    compiled(&suite.document, &suite.manifests, &suite.exceptions).is_some_and(|guard| told(&guard) == told(mutant))
+    compiled(&suite.parts).is_some_and(|guard| told(&guard) == told(mutant))
 }
 
-fn is_same(suite: &Suite, document: &Value, manifests: &[ManifestDocument]) -> bool {
+fn is_same(part: &Part, mutant: &Part) -> bool {
     let equal = |one: &Value, other: &Value| to_json(one) == to_json(other);
-    equal(&suite.document, document)
-        && suite.manifests.iter().zip(manifests).all(|(one, other)| equal(&one.document, &other.document))
+    let mut manifests = part.manifests.iter().zip(&mutant.manifests);
+    equal(&part.document, &mutant.document) && manifests.all(|(one, other)| equal(&one.document, &other.document))
 }
 
-/// The policy of some documents; none if they do not compile.
-pub(crate) fn compiled(document: &Value, manifests: &[ManifestDocument], exceptions: &[Value]) -> Option<Arc<Guard>> {
-    let policy: Policy = compile(document, manifests).0?;
-    let lifted: Vec<_> = exceptions.iter().filter_map(|document| exception(document).ok()).collect();
-    let policy = if lifted.is_empty() { policy } else { policy.with_exceptions(exceptions, lifted) };
-    Some(Arc::new(Guard::alone(policy)))
+/// The policies as they judge together; none if one of them does not compile.
+pub(crate) fn compiled(parts: &[Part]) -> Option<Arc<Guard>> {
+    if let [part @ Part { scope: None, .. }] = parts {
+        return Some(Arc::new(Guard::alone(policy(part)?)));
+    }
+    let bound = parts.iter().map(|part| {
+        let (mut policy, scope) = (policy(part)?, part.scope.clone()?);
+        let (name, of): (Arc<str>, Arc<str>) = (scope.binding.into(), policy.name.as_str().into());
+        policy.binding = Some(Binding { name, policy: of, mode: policy.mode, rollout: scope.rollout });
+        Some(Bound { policy, matching: scope.matching })
+    });
+    Some(Arc::new(Guard::of(bound.collect::<Option<Vec<_>>>()?)))
+}
+
+fn policy(part: &Part) -> Option<Policy> {
+    let policy: Policy = compile(&part.document, &part.manifests).0?;
+    let lifted: Vec<_> = part.exceptions.iter().filter_map(|document| exception(document).ok()).collect();
+    Some(if lifted.is_empty() { policy } else { policy.with_exceptions(&part.exceptions, lifted) })
 }
 
 pub(crate) fn judged(guard: &Arc<Guard>, run: &Run) -> Judged {
@@ -175,19 +209,19 @@ pub(crate) fn judged(guard: &Arc<Guard>, run: &Run) -> Judged {
     Judged { rows, endings: replay.take_endings() }
 }
 
-/// The documents of a suite after some edits.
-pub(crate) fn edited(suite: &Suite, edits: &[Edit]) -> (Value, Vec<ManifestDocument>) {
-    let (mut document, mut manifests) = (suite.document.clone(), suite.manifests.clone());
-    for edit in edits {
+/// A policy, which is the one at this position of its suite, after some edits.
+pub(crate) fn edited(part: &Part, at: usize, edits: &[Edit]) -> Part {
+    let mut mutant = part.clone();
+    for edit in edits.iter().filter(|edit| edit.part == at) {
         let place = match edit.manifest {
-            None => Some(&mut document),
-            Some(position) => manifests.get_mut(position).map(|manifest| &mut manifest.document),
+            None => Some(&mut mutant.document),
+            Some(position) => mutant.manifests.get_mut(position).map(|manifest| &mut manifest.document),
         };
         if let Some(place) = place {
             *place = put(place, &edit.pointer.0, edit.value.as_ref());
         }
     }
-    (document, manifests)
+    mutant
 }
 
 /// A value with another one at some steps below it, or none there.

@@ -1,9 +1,10 @@
 //! Mutation for Python: policies with a small mistake each, judged over the runs of tests with the GIL released.
 use std::collections::BTreeMap;
 
-use callgate_analysis::{tell_apart as search, try_out, Edit, Fate, Run, Suite};
+use callgate_analysis::{tell_apart as search, try_out, Edit, Fate, Part, Run, Scope, Suite};
 use callgate_core::compile::ManifestDocument;
 use callgate_core::model::{Pointer, Segment};
+use callgate_core::policy::Match;
 use callgate_core::About;
 use pyo3::prelude::*;
 
@@ -21,8 +22,11 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// (lines of a trace, tenant, labels, when it began)
 type Lines = (Vec<u8>, Option<String>, Option<BTreeMap<String, String>>, Option<f64>);
 
-/// (resolved policy, manifests with their names, exceptions, runs)
-type Documents<'py> = (Bound<'py, PyAny>, Vec<(String, Bound<'py, PyAny>)>, Vec<Bound<'py, PyAny>>, Vec<Lines>);
+/// (binding, agents, tenants, labels, whether it is a rollout)
+type Named = (String, Option<Vec<String>>, Option<Vec<String>>, BTreeMap<String, String>, bool);
+
+/// (resolved policy, manifests with their names, exceptions, whom it applies to)
+type Judging<'py> = (Bound<'py, PyAny>, Vec<(String, Bound<'py, PyAny>)>, Vec<Bound<'py, PyAny>>, Option<Named>);
 
 #[derive(FromPyObject)]
 enum Step {
@@ -32,8 +36,8 @@ enum Step {
     Key(String),
 }
 
-/// (suite, document, pointer, whether the value is taken away, what stands there instead)
-type Change<'py> = (usize, i64, Vec<Step>, bool, Bound<'py, PyAny>);
+/// (suite, policy, document, pointer, whether the value is taken away, what stands there instead)
+type Change<'py> = (usize, usize, i64, Vec<Step>, bool, Bound<'py, PyAny>);
 
 /// (suite, policy, [(run, rows, endings)])
 type Differing<'py> = (usize, CompiledPolicy, Vec<(usize, Vec<Bound<'py, PyAny>>, Vec<Bound<'py, PyAny>>)>);
@@ -61,10 +65,11 @@ fn mutate_expression(source: &str) -> Vec<(usize, usize, String, &'static str)> 
 /// Judges mutants of policies over the runs of tests, and tells which runs come out otherwise than under the policy itself.
 ///
 /// Args:
-///     suites: the tests by what judges them: (resolved policy, manifests with their names, exceptions, runs), a run being
-///         (lines of a trace, tenant, labels, when it began in seconds since 1970).
-///     mutants: each a list of edits (suite, document, pointer, removed, value); `document` is -1 for the policy, else the
-///         position of the manifest.
+///     suites: the tests by what judges them: (policies, runs). A policy is (resolved policy, manifests with their names,
+///         exceptions, whom it applies to), the last None for everyone, else (binding, agents, tenants, labels, rollout) as
+///         for `bind_policies`; a run is (lines of a trace, tenant, labels, when it began in seconds since 1970).
+///     mutants: each a list of edits (suite, policy, document, pointer, removed, value); `policy` is its position in the
+///         suite, `document` -1 for the policy, else the position of the manifest.
 ///     enough: no more runs of a mutant are judged once so many have come out otherwise.
 ///     threads: how many are used, 1 or 2.
 ///
@@ -78,17 +83,20 @@ fn mutate_expression(source: &str) -> Vec<(usize, usize, String, &'static str)> 
 #[pyo3(signature = (suites, mutants, *, enough, threads = 2))]
 fn try_mutants<'py>(
     py: Python<'py>,
-    suites: Vec<Documents<'py>>,
+    suites: Vec<(Vec<Judging<'py>>, Vec<Lines>)>,
     mutants: Vec<Vec<Change<'py>>>,
     enough: usize,
     threads: usize,
 ) -> PyResult<Vec<Option<Vec<Differing<'py>>>>> {
-    let suites = suites.iter().map(suite).collect::<PyResult<Vec<_>>>()?;
+    let suites = suites.iter().map(|(parts, runs)| {
+        Ok(Suite { parts: parts.iter().map(part).collect::<PyResult<Vec<_>>>()?, runs: runs.iter().map(run).collect() })
+    });
+    let suites = suites.collect::<PyResult<Vec<_>>>()?;
     let mut edits: Vec<BTreeMap<usize, Vec<Edit>>> = Vec::with_capacity(mutants.len());
     for mutant in mutants {
         let mut by_suite: BTreeMap<usize, Vec<Edit>> = BTreeMap::new();
-        for (suite, document, pointer, removed, value) in mutant {
-            by_suite.entry(suite).or_default().push(edit(document, pointer, removed, &value)?);
+        for (suite, part, document, pointer, removed, value) in mutant {
+            by_suite.entry(suite).or_default().push(edit(part, document, pointer, removed, &value)?);
         }
         edits.push(by_suite);
     }
@@ -113,13 +121,13 @@ fn try_mutants<'py>(
     told.collect()
 }
 
-fn edit(document: i64, pointer: Vec<Step>, removed: bool, value: &Bound<'_, PyAny>) -> PyResult<Edit> {
+fn edit(part: usize, document: i64, pointer: Vec<Step>, removed: bool, value: &Bound<'_, PyAny>) -> PyResult<Edit> {
     let steps = pointer.into_iter().map(|step| match step {
         Step::Index(position) => Segment::Index(position),
         Step::Key(key) => Segment::Key(key),
     });
     let value = if removed { None } else { Some(lift_document(value)?) };
-    Ok(Edit { manifest: usize::try_from(document).ok(), pointer: Pointer(steps.collect()), value })
+    Ok(Edit { part, manifest: usize::try_from(document).ok(), pointer: Pointer(steps.collect()), value })
 }
 
 /// (steps, decision, the mutant's decision, whether the tools are stand-ins)
@@ -130,7 +138,7 @@ type Apart<'py> = (Vec<Bound<'py, PyAny>>, Bound<'py, PyAny>, Bound<'py, PyAny>,
 /// Args:
 ///     policy: the resolved policy.
 ///     manifests: the manifests in force, each with its name; without any, stand-ins are used.
-///     edits: (document, pointer, removed, value), as for `try_mutants`.
+///     edits: (document, pointer, removed, value): `document` is -1 for the policy, else the position of the manifest.
 ///     moment: a time in seconds at which something may be over for one of them alone.
 ///
 /// Returns:
@@ -148,32 +156,35 @@ fn tell_apart<'py>(
     edits: Vec<(i64, Vec<Step>, bool, Bound<'py, PyAny>)>,
     moment: Option<f64>,
 ) -> PyResult<Option<Apart<'py>>> {
-    let suite = suite(&(policy, manifests, Vec::new(), Vec::new()))?;
-    let edits = edits.into_iter().map(|(document, pointer, removed, value)| edit(document, pointer, removed, &value));
+    let part = part(&(policy, manifests, Vec::new(), None))?;
+    let edits =
+        edits.into_iter().map(|(document, pointer, removed, value)| edit(0, document, pointer, removed, &value));
     let edits = edits.collect::<PyResult<Vec<_>>>()?;
-    let Some(found) = py.detach(|| search(&suite, &edits, moment)) else { return Ok(None) };
+    let Some(found) = py.detach(|| search(&part, &edits, moment)) else { return Ok(None) };
     let steps = found.steps.iter().map(|step| to_python(py, step)).collect::<PyResult<Vec<_>>>()?;
     Ok(Some((steps, to_python(py, &found.row)?, to_python(py, &found.other)?, found.is_stood_in)))
 }
 
-fn suite(documents: &Documents<'_>) -> PyResult<Suite> {
-    let (document, manifests, exceptions, runs) = documents;
+fn part(judging: &Judging<'_>) -> PyResult<Part> {
+    let (document, manifests, exceptions, named) = judging;
     let manifests = manifests
         .iter()
         .map(|(name, document)| Ok(ManifestDocument { name: name.clone(), document: lift_document(document)? }));
-    let runs = runs.iter().map(|(lines, tenant, labels, began)| Run {
-        lines: lines.clone(),
-        about: About {
-            tenant: tenant.clone(),
-            labels: labels.clone().unwrap_or_default(),
-            began: *began,
-            ..About::default()
-        },
+    let scope = named.clone().map(|(binding, agents, tenants, labels, rollout)| Scope {
+        binding,
+        matching: Match { agents, tenants, labels },
+        rollout,
     });
-    Ok(Suite {
+    Ok(Part {
         document: lift_document(document)?,
         manifests: manifests.collect::<PyResult<Vec<_>>>()?,
         exceptions: exceptions.iter().map(lift_document).collect::<PyResult<Vec<_>>>()?,
-        runs: runs.collect(),
+        scope,
     })
+}
+
+fn run((lines, tenant, labels, began): &Lines) -> Run {
+    let about =
+        About { tenant: tenant.clone(), labels: labels.clone().unwrap_or_default(), began: *began, ..About::default() };
+    Run { lines: lines.clone(), about }
 }

@@ -10,7 +10,8 @@ use super::texts::{Name, ReasonName, Text};
 use super::times::{Moment, Seconds};
 
 model! {
-    /// A run, and what the policy has to make of it. The run is a `trace`, or inline `steps`.
+    /// A run, and what the policy has to make of it. The run is a `trace`, or inline `steps`. With `fixtures` alone it is
+    /// no test, and gives them to the tests of its file.
     pub struct TestSpec {
         /// The policy: a name, or what it says. Left out: what the bindings of the nearest folder around say.
         pub policy: Option<PolicyRef>,
@@ -24,6 +25,8 @@ model! {
         pub began: Option<Moment>,
         /// The run as a file in the trace format, relative to this one.
         pub trace: Option<Text>,
+        /// Steps by name, for all tests of this file: a step with `use` stands for them.
+        pub fixtures: Option<Named<Vec<Step>>>,
         /// The run written out.
         pub steps: Option<Vec<Step>>,
         /// What the whole run has to show.
@@ -72,9 +75,11 @@ words! {
 }
 
 model! {
-    /// A call and what came back, or an event.
+    /// A call and what came back, an event, or the steps of a fixture.
     #[derive(Default)]
     pub struct Step {
+        /// The fixture whose steps stand here, beside nothing but `times`.
+        pub r#use: Option<Name>,
         /// The tool that is called.
         pub tool: Option<Name>,
         /// Its arguments. Left out: none.
@@ -95,6 +100,8 @@ model! {
         pub round: Option<Count>,
         /// Seconds since the run began, at completion.
         pub time: Option<Seconds>,
+        /// Seconds from the end of the step before to the beginning of this one, instead of `time`.
+        pub wait: Option<Seconds>,
         /// How long it took, in seconds.
         pub duration: Option<Seconds>,
         /// The session, where there are several.

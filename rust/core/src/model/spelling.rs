@@ -74,6 +74,9 @@ const SYNONYMS: &[&[&str]] = &[
     &["result", "output", "response", "returns"],
     &["expect", "expected", "assert", "asserts"],
     &["steps", "calls", "run", "trace"],
+    &["fixtures", "fixture", "setup", "shared"],
+    &["use", "fixture", "include", "import"],
+    &["wait", "sleep", "delay", "pause"],
 ];
 
 /// The word that is known for one that other tools use.
