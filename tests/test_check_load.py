@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from callgate.policy.compose import Limits
 from callgate.policy.diagnostics import Diagnostic, Place, Span
+from callgate.policy.limits import Limits
 from callgate.policy.load import Loaded, load
 
 POLICY = "apiVersion: callgate/v1\nkind: GuardPolicy\nmetadata: {name: NAME}\nspec: {}\n"

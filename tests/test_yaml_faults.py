@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callgate.policy.compose import Composed, Limits, compose
+from callgate.policy.compose import compose
 from callgate.policy.diagnostics import Diagnostic, Place, Span
 from callgate.policy.events import Backend
+from callgate.policy.limits import Limits
+from callgate.policy.positions import Composed
 from callgate.policy.source import Source, decode
 
 ALIGN = "this line does not fit the indentation of the block it stands in"

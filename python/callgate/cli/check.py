@@ -17,7 +17,6 @@ from callgate.policy.resolve import Resolved, resolve
 from callgate.policy.settings import settings_here
 from callgate.report.color import wanted
 from callgate.report.findings import FORMATS, Findings, render
-from callgate.report.snippet import printable
 from callgate.testing.self_test import self_test
 
 # Nothing was there to check: the command was wrong rather than a policy.
@@ -67,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(render(findings, arguments.format, wanted(sys.stdout)))
     else:
         from callgate.report import resolved
+        from callgate.report.snippet import printable
 
         if diagnostics:
             sys.stderr.write(render(findings, "text", wanted(sys.stderr)))

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from callgate.cli import UsageError
-from callgate.policy.compose import DEFAULT_LIMITS
 from callgate.policy.draft import Draft, ImportFault, leave_out_refused, refuse_equal_names
+from callgate.policy.limits import DEFAULT_LIMITS
 from callgate.policy.tool_guesses import guess_rest
 from callgate.policy.tool_lists import MOST_BYTES, read_tool_list
 from callgate.report.manifest import render

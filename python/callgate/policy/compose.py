@@ -7,7 +7,6 @@ so that one run finds them all. A broken syntax and a cap end the file; the docu
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from yaml.events import (
     AliasEvent,
@@ -23,8 +22,9 @@ from yaml.events import (
 
 from .diagnostics import Diagnostic, Place
 from .events import DEFAULT_BACKEND, Backend, SyntaxFault, events, tab_fault
+from .limits import DEFAULT_LIMITS, Limits
 from .offsets import Style
-from .positions import Child, Node, Positions
+from .positions import Child, Composed, Node, Positions
 from .scalars import NumberError, resolve_plain
 from .source import Source
 
@@ -36,26 +36,6 @@ _CORE_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "null": typ
 _RESOLVED_TAGS = frozenset(_CORE_TAG + name for name in ("int", "float", "bool", "null"))
 _PROPERTY = re.compile(r"[&!]\S*|[ \t]+|#[^\r\n]*|\r\n|\r|\n")
 _INDENT = re.compile(r"[ \t\-?:]*")
-
-
-class Limits(NamedTuple):
-    """How much one file may hold. Nodes count with all aliases expanded."""
-
-    bytes: int = 1024 * 1024
-    depth: int = 64
-    nodes: int = 100_000
-    key_length: int = 1024
-    faults: int = 100
-
-
-DEFAULT_LIMITS = Limits()
-
-
-class Composed(NamedTuple):
-    """The documents of one file, as far as it could be read, and what is wrong with it."""
-
-    documents: tuple[Positions, ...]
-    diagnostics: tuple[Diagnostic, ...]
 
 
 def compose(source: Source, limits: Limits = DEFAULT_LIMITS, backend: Backend = DEFAULT_BACKEND) -> Composed:

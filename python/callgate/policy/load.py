@@ -8,12 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .compose import DEFAULT_LIMITS, Limits, compose
 from .diagnostics import Diagnostic, Place, Span, did_you_mean
 from .ignores import MARK as IGNORES
 from .ignores import Heeded
+from .limits import DEFAULT_LIMITS, Limits
 from .packs import packs_root
 from .positions import Positions
+from .reading import read
 from .settings import CONFIGURATION, Settings, find_settings, settings_of
 from .source import Source, decode
 
@@ -36,7 +37,7 @@ class Document(NamedTuple):
     @property
     def data(self) -> Any:
         """The document as plain data, envelope included. Shared; not to be changed."""
-        return self.positions.root.data
+        return self.positions.data
 
     @property
     def source(self) -> Source:
@@ -174,7 +175,7 @@ class Loaded:
         if undecodable is not None:
             self.diagnostics.append(undecodable)
             return []
-        composed = compose(source, self._limits)
+        composed = read(source, self._limits)
         self.diagnostics += composed.diagnostics
         if IGNORES in source.text:
             self.diagnostics += self.comments.add(source)
@@ -196,7 +197,7 @@ class Loaded:
         return str(self._folders[folder] / path.name)
 
     def _document(self, positions: Positions) -> Document | None:
-        data, file = positions.root.data, positions.source.file
+        data, file = positions.data, positions.source.file
         if data is None and positions.root.style is not None:  # `---` with nothing behind it
             return None
         if not isinstance(data, dict):

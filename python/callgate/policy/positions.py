@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from .diagnostics import Place, Span
+from .diagnostics import Diagnostic, Place, Span
 from .offsets import Style, scalar_offsets
 from .source import Source
 
@@ -48,13 +48,31 @@ _NONE: Final[Mapping[str, Child]] = MappingProxyType({})
 
 
 class Positions:
-    """Places inside one document, by JSON Pointer (RFC 6901) or by the steps of one: `("spec", "rules", 0)`."""
+    """Places inside one document, by JSON Pointer (RFC 6901) or by the steps of one: `("spec", "rules", 0)`.
 
-    __slots__ = ("root", "source")
+    `data` is the document as plain data, shared and not to be changed.
+    """
+
+    __slots__ = ("_root", "data", "source")
 
     def __init__(self, source: Source, root: Node) -> None:
         self.source = source
-        self.root = root
+        self.data = root.data
+        self._root: Node | Callable[[], Node] = root
+
+    @classmethod
+    def later(cls, source: Source, data: Any, root: Callable[[], Node]) -> Positions:
+        """Places that are made when the first one is asked for: most documents are without a fault."""
+        made = cls.__new__(cls)
+        made.source, made.data, made._root = source, data, root
+        return made
+
+    @property
+    def root(self) -> Node:
+        """The document as a node."""
+        if not isinstance(self._root, Node):
+            self._root = self._root()
+        return self._root
 
     def find(self, pointer: Pointer) -> Child | None:
         """The value at a pointer, or None where the document has none."""
@@ -120,6 +138,13 @@ class Positions:
                 span = self.source.span(*child.alias)
                 places.append(Place("used through this alias", self.source.file, span))
         return tuple(places)
+
+
+class Composed(NamedTuple):
+    """The documents of one file, as far as it could be read, and what is wrong with it."""
+
+    documents: tuple[Positions, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
 def steps_of(pointer: Pointer) -> list[str]:

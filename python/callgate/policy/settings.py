@@ -93,7 +93,7 @@ def settings_of(positions: Positions) -> tuple[Settings, list[Diagnostic]]:
         'zh'
     """
     reader = _Reader()
-    root = reader.block(positions.root.data, (), _KEYS) if positions.root.data is not None else {}
+    root = reader.block(positions.data, (), _KEYS) if positions.data is not None else {}
     tools, prompt = root.pop("tools", {}), root.pop("prompt", {})
     limits = ToolLimits(**tools)
     reader.in_order(limits)
@@ -103,7 +103,7 @@ def settings_of(positions: Positions) -> tuple[Settings, list[Diagnostic]]:
 
 def settings_here() -> Settings:
     """The settings of the working directory, for commands that were given no path; their faults are left to `check`."""
-    from .compose import compose
+    from .reading import read
     from .source import decode
 
     file = find_settings([Path()])
@@ -111,7 +111,7 @@ def settings_here() -> Settings:
         return Settings()
     data = file.read_bytes()
     source, undecodable = decode(file.as_posix(), data, len(data))
-    documents = compose(source).documents if undecodable is None else ()
+    documents = read(source).documents if undecodable is None else ()
     return settings_of(documents[0])[0] if documents else Settings()
 
 

@@ -11,7 +11,7 @@ from callgate.counted import counted
 from callgate.policy.fixtures import Fixtures, PlacedStep
 from callgate.policy.load import Document
 from callgate.traces.feed import Fault, faults_of
-from callgate.traces.lines import chunks
+from callgate.traces.lines import TraceError, chunks
 
 from .expect import Row
 from .steps import written
@@ -103,6 +103,14 @@ def play(policy: _core.CompiledPolicy, test: PolicyTest) -> Played:
     if not rows:
         raise ValueError("the run has no call")
     return Played(rows, steps, replay.take_endings())
+
+
+def rows_of(policy: _core.CompiledPolicy, fixtures: Fixtures, document: Document) -> list[Row]:
+    """The decisions of a test's run, whatever the test expects of them; none where it cannot be judged."""
+    try:
+        return play(policy, PolicyTest.of(fixtures, document)).rows
+    except (TraceError, ValueError):
+        return []
 
 
 def trace_of(document: Document) -> Path:

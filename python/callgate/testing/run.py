@@ -194,17 +194,6 @@ def _run(
     )  # fmt: skip
 
 
-def rows_of(loaded: Loaded, document: Document) -> list[Row]:
-    """The decisions of a test's run, whatever the test expects of them; none where it cannot be run."""
-    judge, _ = Judges(loaded).of(document)
-    if judge is None:
-        return []
-    try:
-        return play(judge.policy, PolicyTest.of(Fixtures(loaded), document))[0]
-    except (TraceError, ValueError):
-        return []
-
-
 def _placed(judge: Judge, test: PolicyTest, missed: Sequence[Failure], rows: Sequence[Row]) -> list[Missed]:
     evaluated = values_under(judge, test, missed, rows) if missed else {}
     homes = [(failure.document or test.document).positions for failure in missed]

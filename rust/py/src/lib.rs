@@ -23,6 +23,7 @@ mod shared_task;
 mod task;
 mod verdict;
 mod ways;
+mod yaml;
 
 use pyo3::prelude::*;
 
@@ -47,6 +48,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     finding::register(module)?;
     assessment::register(module)?;
     ways::register(module)?;
+    yaml::register(module)?;
     // The stub names what there is, once; a second list beside it would only fall behind.
     module.delattr("__all__")
 }

@@ -18,6 +18,7 @@ mod map;
 mod mask;
 mod text;
 mod value;
+mod yaml;
 
 pub use canonical::{
     canonical_json, compare_keys, write_canonical, write_float, write_int, write_loosened, Loosening, Mask,
@@ -35,3 +36,4 @@ pub use map::Map;
 pub use mask::{mask_failure, mask_success, mask_words};
 pub use text::Text;
 pub use value::{Foreign, ForeignKind, Value};
+pub use yaml::{read_yaml, YamlLimits};

@@ -12,8 +12,10 @@ from typing import Any, Final, Literal, NamedTuple
 
 from callgate import _core
 
-from ..compose import DEFAULT_LIMITS, Composed, compose
+from ..compose import compose
 from ..diagnostics import Diagnostic
+from ..limits import DEFAULT_LIMITS
+from ..positions import Composed
 from ..source import Source, decode
 from .attach import attach
 from .order import put_in_order
