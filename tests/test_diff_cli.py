@@ -197,6 +197,13 @@ def test_a_reference_that_is_no_commit_is_told(repository: Path, reference: str,
     assert sorted(path.name for path in repository.iterdir()) == [".git", "policies", "shared.yaml"]
 
 
+def test_a_link_to_a_folder_is_that_folder(repository: Path, capsys: pytest.CaptureFixture[str]):
+    (repository / "packs").symlink_to("policies")
+    written(repository / "policies", {"policy.yaml": POLICY.replace("steps: 40", "steps: 50")})
+    assert main(["diff", "--against", "git:main", "packs", "--fail-on", "any"]) == 1
+    assert "main:policies/policy.yaml:11 → packs/policy.yaml:11" in capsys.readouterr().out
+
+
 def test_errors_of_the_old_side_are_told_by_reference(repository: Path, capsys: pytest.CaptureFixture[str]):
     written(repository / "policies", {"policy.yaml": POLICY.replace("steps: 40", "stepz: 40")})
     git(repository, "commit", "--quiet", "-a", "-m", "broken")

@@ -148,6 +148,23 @@ def test_every_choice_of_a_verb_refuses_another_word(verb: str, capsys: pytest.C
     capsys.readouterr()
 
 
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["fmt", ""], "`PATH` is empty"), (["check", "desk", ""], "`PATH` is empty"), (["test", ""], "`PATH` is empty"),
+        (["check", "desk", "--now="], "`--now` is empty"), (["init", ""], "`DIR` is empty"),
+        (["explain", "default", "--tool", ""], "`--tool` is empty"), (["diff", "", "desk"], "`PATH` is empty"),
+    ],
+)  # fmt: skip
+def test_an_empty_argument_is_no_path(
+    argv: list[str], told: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert main(argv) == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"callgate: {told}: is there a variable that is not set?\n")
+
+
 def test_the_table_has_every_verb() -> None:
     lines = {line.split(" ")[0] for line, _ in TABLE}
     assert set(VERBS) <= lines

@@ -340,6 +340,10 @@ def test_what_a_trace_says_steers_neither_terminal_nor_markdown(desk: Path, caps
         (["desk.yaml", "--tool", "t", "--policy", "p"], 2, "leave `--policy` out"),
         (["desk.yaml", "--tool", "t", "--args", "[1]"], 2, "`--args` has to be a JSON object"),
         (["desk.yaml", "--tool", "t", "--args", "{"], 2, "`--args` is no JSON"),
+        (["desk.yaml", "--tool", "t", "--args", '{"a": [{"b": 1, "b": 2}]}'], 2, "the key `b` stands twice"),
+        (["desk.yaml", "--tool", "t", "--args", '{"a": NaN}'], 2, "JSON has no `NaN`"),
+        (["desk.yaml", "--tool", "t", "--args", '{"a": 1e999}'], 2, "`1e999` is too large for a number"),
+        (["desk.yaml", "--tool", "t", "--args", '{"a":' + "[" * 10_000], 2, "nested too deep"),
         (["desk.yaml", "--tool", "t", "--at", "3"], 2, "`--at` goes with a trace"),
         (["desk.yaml", "--tool", "t", "--session", "s"], 2, "add `--after TRACE`"),
         (["run.jsonl", "--policy", "desk.yaml", "--after", "run.jsonl"], 2, "`--after` goes with `--tool`"),
@@ -364,3 +368,17 @@ def test_a_wrong_command_says_what_is_wrong(
     out, err = capsys.readouterr()
     assert out == ""
     assert message in err
+
+
+def test_lines_that_are_no_records_are_told(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = json.dumps({**look(), "session": "s"})
+    (desk / "cut.jsonl").write_text(f"{whole}\n\n[1]\n{whole}\n{whole[:40]}", encoding="utf-8")
+    told = "callgate: cut.jsonl:3: 2 lines are no records and are passed over; `callgate replay` tells why\n"
+    assert main(["explain", "cut.jsonl", "--policy", "desk.yaml"]) == 0
+    assert capsys.readouterr().err == told
+    assert main(["report", "cut.jsonl", "--policy", "desk.yaml"]) == 0
+    assert capsys.readouterr().err == told
+    (desk / "cut.jsonl").write_text(f"\n{whole[:40]}", encoding="utf-8")
+    assert main(["explain", "cut.jsonl", "--policy", "desk.yaml"]) == 3
+    message = "callgate: cut.jsonl: there is no record in this trace: what stands in line 2 is none\n"
+    assert capsys.readouterr().err == message

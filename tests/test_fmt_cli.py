@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,12 +135,67 @@ def test_a_folder_or_file_that_must_not_be_written_is_told_and_loses_nothing(
     told = f"callgate: cannot write `{ugly.as_posix()}`, which is as it was: permission denied\n"
     ugly.parent.chmod(0o555)
     try:
-        assert run(capsys, ugly) == (2, "", told)
+        assert run(capsys, ugly) == (2, "0 files formatted, 1 file left as it is\n", told)
     finally:
         ugly.parent.chmod(0o755)
     ugly.chmod(0o444)
-    assert run(capsys, ugly) == (2, "", told)
+    assert run(capsys, ugly) == (2, "0 files formatted, 1 file left as it is\n", told)
     assert ugly.read_text(encoding="utf-8") == UGLY
+
+
+def test_a_file_that_cannot_be_read_keeps_no_other_from_being_formatted(
+    ugly: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = ugly.with_name("gone.yaml")
+    gone.write_text(UGLY, encoding="utf-8")
+    opened = Path.open
+
+    def vanishing(path: Path, *given: Any, **more: Any) -> Any:
+        gone.unlink(missing_ok=True)
+        return opened(path, *given, **more)
+
+    monkeypatch.setattr(Path, "open", vanishing)
+    told = f"callgate: cannot read `{gone.as_posix()}`: no such file or directory\n"
+    assert run(capsys, gone, ugly) == (
+        2,
+        f"formatted: {ugly.as_posix()}\n1 file formatted, 0 files left as they are\n",
+        told,
+    )
+    assert ugly.read_text(encoding="utf-8") == FINE
+
+
+def test_what_somebody_else_writes_meanwhile_stays(
+    ugly: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = os.fsync
+
+    def slow(descriptor: int) -> None:
+        ugly.write_text("kind: ToolManifest\n", encoding="utf-8")
+        synced(descriptor)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    told = f"callgate: `{ugly.as_posix()}` was changed while it was formatted, and is left as it is now\n"
+    assert run(capsys, ugly) == (2, "0 files formatted, 1 file left as it is\n", told)
+    assert ugly.read_text(encoding="utf-8") == "kind: ToolManifest\n"
+    assert [path.name for path in ugly.parent.iterdir()] == ["policy.yaml"]
+
+
+def test_an_interrupt_leaves_each_file_whole_and_nothing_beside_them(
+    ugly: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(descriptor: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    assert run(capsys, ugly)[0] == 130
+    assert ugly.read_text(encoding="utf-8") == UGLY
+    assert [path.name for path in ugly.parent.iterdir()] == ["policy.yaml"]
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
+def test_a_device_without_an_end_is_too_large(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "--check", "/dev/zero")
+    assert (code, err.splitlines()[0]) == (1, "error[CG106]: file is larger than 1,048,576 bytes")
 
 
 def test_without_a_path_the_paths_of_the_settings_are_formatted(

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from callgate.cli import Inconclusive, UsageError
 from callgate.cli.check import moment
+from callgate.cli.json_option import json_object
 from callgate.cli.numbers import count
 from callgate.policy.open import Opened, open_policy
 from callgate.report.color import wanted
 from callgate.report.explain import FORMATS, Told, render
 from callgate.report.findings import Findings
 from callgate.report.findings import render as render_findings
+from callgate.report.snippet import printable
 from callgate.traces.asking import Asking, Row, is_allowed
 from callgate.traces.course import course
 from callgate.traces.explanation import Explanation, explain
@@ -102,21 +103,21 @@ def recorded_of(path: Path, session: str | None) -> Recorded:
     """The session of a trace; what cannot be read is a wrong command, and a trace without a record says nothing."""
     try:
         refuse_unreadable(path)
-        return recorded_session(path, session)
+        recorded = recorded_session(path, session)
     except NoRecords as error:
         raise Inconclusive(f"{path}: {error}") from None
     except TraceError as error:
         raise UsageError(f"{path}: {error}") from None
+    if (count := recorded.passed_over) > 0:
+        lines = "1 line is no record and is" if count == 1 else f"{count:,} lines are no records and are"
+        where = f"{printable(str(path))}:{recorded.first_passed_over}"
+        print(f"callgate: {where}: {lines} passed over; `callgate replay` tells why", file=sys.stderr)
+    return recorded
 
 
 def _call(arguments: argparse.Namespace, recorded: Recorded | None) -> Record:
     """The call of `--tool`, as a record that follows those of the trace."""
-    try:
-        given: Any = json.loads(arguments.args)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"`--args` is no JSON: {str(error).lower()}") from None
-    if not isinstance(given, dict):
-        raise UsageError('`--args` has to be a JSON object, such as {"order": "4711"}')
+    given = json_object("--args", arguments.args)
     call: Record = {"session": _ALONE, "tool": arguments.tool, "arguments": given, "seq": 1}
     if recorded is not None:
         own = [each for each in recorded.records if each["session"] == recorded.session]

@@ -12,8 +12,9 @@ from callgate.cli import UsageError
 from callgate.counted import counted
 from callgate.policy.diagnostics import Diagnostic, ordered
 from callgate.policy.formatting import Formatted, format_file
+from callgate.policy.limits import DEFAULT_LIMITS
 from callgate.policy.load import yaml_files
-from callgate.policy.replace import replace_content
+from callgate.policy.replace import ChangedMeanwhile, replace_content
 from callgate.policy.settings import CONFIGURATION, settings_here
 from callgate.policy.source import Source
 from callgate.report.color import wanted
@@ -23,6 +24,7 @@ from callgate.report.text_diff import text_diff
 
 STDIN: Final = "-"
 _SHOWN: Final = "<stdin>"
+_REFUSED: Final = 2
 _STUCK: Final = 3
 
 
@@ -37,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Format, and give the exit code: 1 if something would change or has faults, 3 if a file could not be done."""
+    """Format, and give the exit code: 1 if something would change or has faults, 2 if a file could not be read or
+    written, 3 if one could not be done."""
     done = _Done(write=not (arguments.check or arguments.diff), diff=arguments.diff)
     if STDIN in arguments.paths:
         if len(arguments.paths) > 1:
@@ -80,30 +83,41 @@ class _Done:
         self._changed: list[str] = []
         self._files = 0
         self._stuck = False
+        self._refused = False
         self._stdin = False
 
     def take(self, path: Path) -> None:
         shown = path.as_posix()
         try:
-            data = path.read_bytes()
+            with path.open("rb") as stream:
+                data = stream.read(DEFAULT_LIMITS.bytes + 1)  # one byte tells that it is too large; a device has no end
         except OSError as error:
-            raise UsageError(f"cannot read `{shown}`: {(error.strerror or str(error)).lower()}") from None
+            self._refuse(f"cannot read `{printable(shown)}`: {(error.strerror or str(error)).lower()}")
+            return
         found = self._format(shown, data, ours=path.name == CONFIGURATION)
         if found.data == data:
             return
-        self._changed.append(shown)
         if not self._write:
+            self._changed.append(shown)
             self._show(shown, data, found.data)
             return
         try:
-            replace_content(path, found.data)
+            replace_content(path, found.data, instead_of=data)
+            self._changed.append(shown)
+        except ChangedMeanwhile:
+            self._refuse(f"`{printable(shown)}` was changed while it was formatted, and is left as it is now")
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise UsageError(f"cannot write `{shown}`, which is as it was: {reason}") from None
+            self._refuse(f"cannot write `{printable(shown)}`, which is as it was: {reason}")
+
+    def _refuse(self, why: str) -> None:
+        """Tell of a file that cannot be done; the others are."""
+        print(f"callgate: {why}", file=sys.stderr)
+        self._refused = True
 
     def take_stdin(self) -> None:
         self._stdin = True
-        data = sys.stdin.buffer.read()
+        data = sys.stdin.buffer.read(DEFAULT_LIMITS.bytes + 1)
         found = self._format(_SHOWN, data, ours=False)
         if found.data != data:
             self._changed.append(_SHOWN)
@@ -122,6 +136,8 @@ class _Done:
             sys.stderr.write(render(findings, "text", wanted(sys.stderr)))
         if not self._stdin and not self._diff:
             self._summary()
+        if self._refused:
+            return _REFUSED
         if faults or (self._changed and not self._write):
             return 1
         return _STUCK if self._stuck else 0

@@ -129,8 +129,19 @@ def _run(argv: list[str]) -> int:
         raise UsageError(f"unknown command `{verb}`: {hint}")
     asked = any(argument.startswith(("-h", "--h")) for argument in argv)
     parser = parser_of(verb, argparse.HelpFormatter if asked else _UnseenHelp)
-    code: int = _module_of(verb).run(parser.parse_args(argv[1:]))
+    arguments = parser.parse_args(argv[1:])
+    _refuse_empty(parser, arguments)
+    code: int = _module_of(verb).run(arguments)
     return code
+
+
+def _refuse_empty(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Refuse an empty argument: as a path it would be the current folder, and `fmt "$DIR"` write to all of it."""
+    for name, value in vars(arguments).items():
+        if value == "" or (isinstance(value, list) and "" in value):
+            action = next((each for each in parser._actions if each.dest == name), None)
+            shown = name if action is None else [*action.option_strings, action.metavar or name][0]
+            raise UsageError(f"`{shown}` is empty: is there a variable that is not set?")
 
 
 def parser_of(verb: str, formatter: type[argparse.HelpFormatter] = argparse.HelpFormatter) -> argparse.ArgumentParser:

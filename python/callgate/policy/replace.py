@@ -9,7 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def replace_content(path: Path, data: bytes) -> None:
+class ChangedMeanwhile(Exception):
+    """A file is no longer what was read of it."""
+
+
+def replace_content(path: Path, data: bytes, *, instead_of: bytes) -> None:
     """Replace what a file holds. Its mode stays, and a symbolic link stays one: what it leads to is replaced.
 
     The new content is written beside the file and on the disk before it takes the place of the old one.
@@ -17,8 +21,10 @@ def replace_content(path: Path, data: bytes) -> None:
     Args:
         path: a file that is there.
         data: what it shall hold.
+        instead_of: what it held when it was read.
 
     Raises:
+        ChangedMeanwhile: it holds something else by now, which stays.
         OSError: it cannot be written; the file is as it was.
     """
     target = Path(os.path.realpath(path))
@@ -32,6 +38,8 @@ def replace_content(path: Path, data: bytes) -> None:
             stream.flush()
             os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())
+        if target.read_bytes() != instead_of:
+            raise ChangedMeanwhile(str(path))
         beside.replace(target)
     finally:
         with suppress(OSError):

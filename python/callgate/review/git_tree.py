@@ -31,6 +31,8 @@ def at_reference(reference: str, path: Path) -> Iterator[tuple[Path, Path]]:
     Raises:
         GitError: no git, no repository, no such commit, or nothing of YAML under that path there.
     """
+    if path.is_symlink() and path.is_dir():
+        path = path.resolve()  # git keeps a link as a text: the folder itself is asked for
     near = path if path.is_dir() else path.parent
     while not near.is_dir():
         near = near.parent

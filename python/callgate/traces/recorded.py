@@ -22,13 +22,15 @@ class NoRecords(TraceError):
 class Recorded(NamedTuple):
     """A session with all records of its task up to the last one.
 
-    `records` are those of the task, each with the `seq` that it has in its session, written or not; of lines that are
-    no records nothing is told here, replay tells of them.
+    `records` are those of the task, each with the `seq` that it has in its session, written or not. `passed_over` is
+    how many lines of the trace are no records, and `first_passed_over` the number of the first one, from 1.
     """
 
     session: str
     task: str
     records: list[Record]
+    passed_over: int = 0
+    first_passed_over: int | None = None
 
     def calls(self) -> list[Record]:
         """The calls of the session itself."""
@@ -49,8 +51,10 @@ def recorded_session(path: Path, session: str | None = None) -> Recorded:
     names: dict[str, str] = {}
     for record in source.records():
         names.setdefault(record["session"], _task(record))
+    passed_over, first_passed_over = source.passed_over, source.first_passed_over
     if not names:
-        raise NoRecords("there is no record in this trace")
+        told = f": what stands in line {first_passed_over:,} is none" if first_passed_over is not None else ""
+        raise NoRecords(f"there is no record in this trace{told}")
     if session is None and len(names) > 1:
         raise TraceError(f"there are {len(names):,} sessions, name one with `--session`: {_listed(names)}")
     if session is None:
@@ -65,28 +69,44 @@ def recorded_session(path: Path, session: str | None = None) -> Recorded:
         if _task(record) == task or name == session:
             counts[name] = counts.get(name, 0) + 1
             found.append({**record, "seq": _seq(record, counts[name])})
-    return Recorded(session, task, found)
+    return Recorded(session, task, found, passed_over, first_passed_over)
 
 
 class _Again:
-    """A trace that is read twice, standard input too."""
+    """A trace that is read twice, standard input too, and what was passed over when it was read last."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._text = sys.stdin.buffer.read() if path == STDIN else b""
+        self.passed_over = 0
+        self.first_passed_over: int | None = None
 
     def records(self) -> Iterable[Record]:
         source = io.BytesIO(self._text) if self._path == STDIN else self._path
+        self.passed_over, self.first_passed_over = 0, None
         for chunk in chunks(source):
-            for line in chunk.lines.split(b"\n"):
+            for number in chunk.too_long:
+                self._pass_over(number)
+            for number, line in enumerate(chunk.lines.split(b"\n"), chunk.first):
                 if not line.strip():
                     continue
-                try:
-                    record = json.loads(line)
-                except (ValueError, RecursionError):
-                    continue
-                if isinstance(record, dict) and isinstance(record.get("session"), str):
+                record = _record(line)
+                if record is None:
+                    self._pass_over(number)
+                else:
                     yield record
+
+    def _pass_over(self, number: int) -> None:
+        self.passed_over += 1
+        self.first_passed_over = number if self.first_passed_over is None else min(number, self.first_passed_over)
+
+
+def _record(line: bytes) -> Record | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) and isinstance(record.get("session"), str) else None
 
 
 def _task(record: Record) -> str:
