@@ -165,6 +165,14 @@ def test_an_empty_argument_is_no_path(
     assert (out, err) == ("", f"callgate: {told}: is there a variable that is not set?\n")
 
 
+@pytest.mark.parametrize("verb", ["fmt", "inspect", "import", "test", "check", "prompt"])
+def test_a_name_steers_no_terminal(verb: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, str(folder / "no\x1b]0;title\x07\nsuch.yaml")]) == 2
+    out, err = capsys.readouterr()
+    assert not {"\x1b", "\x07"} & set(out + err)
+    assert r"no\x1b]0;title\x07\nsuch.yaml" in out + err
+
+
 def test_the_table_has_every_verb() -> None:
     lines = {line.split(" ")[0] for line, _ in TABLE}
     assert set(VERBS) <= lines

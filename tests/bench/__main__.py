@@ -23,7 +23,7 @@ def cells(row: Row) -> tuple[str, ...]:
         seconds(row.baseline_seconds),
         f"{row.ratio:.3f}×",
         f"{row.spread[0]:.3f}–{row.spread[1]:.3f}",
-        "–" if row.bar is None else f"{row.bar:g}×",
+        "–" if row.bar is None else f"{row.bar:.3g}×",
         {None: "–", True: "yes", False: "NO"}[row.met],
     )
 

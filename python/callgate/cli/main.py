@@ -65,7 +65,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else EXIT_USAGE
     except UsageError as error:
-        print(f"callgate: {error}", file=sys.stderr)
+        from callgate.report.snippet import printable  # the name of a file must not steer the terminal
+
+        print(f"callgate: {printable(str(error))}", file=sys.stderr)
         return EXIT_INCONCLUSIVE if isinstance(error, Inconclusive) else EXIT_USAGE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
