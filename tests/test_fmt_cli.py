@@ -180,16 +180,23 @@ def test_what_somebody_else_writes_meanwhile_stays(
     assert [path.name for path in ugly.parent.iterdir()] == ["policy.yaml"]
 
 
-def test_an_interrupt_leaves_each_file_whole_and_nothing_beside_them(
+def test_an_interrupt_leaves_each_file_whole_and_tells_what_was_written(
     ugly: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    first = ugly.with_name("first.yaml")
+    first.write_text(UGLY, encoding="utf-8")
+    synced = os.fsync
+
     def interrupted(descriptor: int) -> None:
-        raise KeyboardInterrupt
+        if first.read_text(encoding="utf-8") == FINE:
+            raise KeyboardInterrupt
+        synced(descriptor)
 
     monkeypatch.setattr(os, "fsync", interrupted)
-    assert run(capsys, ugly)[0] == 130
+    told = f"formatted: {first.as_posix()}\n1 file formatted, 1 file left as it is\n"
+    assert run(capsys, ugly.parent) == (130, told, "")
     assert ugly.read_text(encoding="utf-8") == UGLY
-    assert [path.name for path in ugly.parent.iterdir()] == ["policy.yaml"]
+    assert sorted(path.name for path in ugly.parent.iterdir()) == ["first.yaml", "policy.yaml"]
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")

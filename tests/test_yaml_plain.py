@@ -103,8 +103,8 @@ def test_more_than_the_limits_allow_is_left_to_the_careful_reader() -> None:
     assert plain("a: [[1]]\n", depth=2) is None
     assert plain("a: [1, 2]\n", nodes=5) == [{"a": [1, 2]}]  # the map, the key, the list, and two numbers
     assert plain("a: [1, 2]\n", nodes=4) is None
-    assert plain("a: &x [1]\nb: *x\n", nodes=7) == [{"a": [1], "b": [1]}]
-    assert plain("a: &x [1]\nb: *x\n", nodes=6) is None
+    assert plain("a: &x [1]\nb: *x\n", nodes=9) == [{"a": [1], "b": [1]}]  # what has a name counts twice
+    assert plain("a: &x [1]\nb: *x\n", nodes=8) is None
     assert plain("a: &x [1]\nb: [*x]\n", depth=3) == [{"a": [1], "b": [[1]]}]
     assert plain("a: &x [1]\nb: [*x]\n", depth=2) is None
     assert plain("abc: 1\n", key_length=3) == [{"abc": 1}]

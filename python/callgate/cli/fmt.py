@@ -47,8 +47,12 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError("`-` goes alone: standard input is formatted to standard output")
         done.take_stdin()
     else:
-        for path in _files(arguments.paths):
-            done.take(path)
+        try:
+            for path in _files(arguments.paths):
+                done.take(path)
+        except KeyboardInterrupt:
+            done.finish()  # what is written is told
+            raise
     return done.finish()
 
 

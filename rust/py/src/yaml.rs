@@ -16,7 +16,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Args:
 ///     text: the whole text.
 ///     depth: how many maps and lists may stand one inside the other.
-///     nodes: how many values and keys there may be, with aliases expanded.
+///     nodes: how many values and keys there may be, with aliases expanded; what has a name
+///         counts twice.
 ///     key_length: how many bytes a key may have.
 #[pyfunction]
 fn read_yaml<'py>(

@@ -22,7 +22,7 @@ use crate::Value;
 pub struct YamlLimits {
     /// Maps and lists, one inside the other.
     pub depth: usize,
-    /// Values and keys, with aliases expanded.
+    /// Values and keys, with aliases expanded; what has a name counts twice.
     pub nodes: usize,
     /// Bytes of a key.
     pub key_length: usize,

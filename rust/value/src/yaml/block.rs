@@ -1,6 +1,6 @@
 //! Block maps and lists: what the columns of lines hold together.
 use super::scalar::{ends_key, plain, quoted, start_of_plain};
-use super::{is_done, name_of, Next, Reader};
+use super::{is_done, name_of, size, Next, Reader};
 use crate::{Map, Text, Value};
 
 impl<'a> Reader<'a> {
@@ -140,6 +140,8 @@ impl<'a> Reader<'a> {
         } else {
             self.value(parent, column, of_key, depth)?
         };
+        // it is kept twice, and what has a name may stand inside of what has another
+        self.count(size(&value))?;
         // a name that is given again, or stands inside of what it names, is left to the careful reader
         self.anchors.insert(name, value.clone()).is_none().then_some(value)
     }
