@@ -12,6 +12,7 @@ from callgate.cli import Inconclusive, UsageError
 from callgate.cli.check import moment
 from callgate.cli.json_option import json_object
 from callgate.cli.numbers import count
+from callgate.counted import counted
 from callgate.policy.open import Opened, open_policy
 from callgate.report.color import wanted
 from callgate.report.explain import FORMATS, Told, render
@@ -109,7 +110,7 @@ def recorded_of(path: Path, session: str | None) -> Recorded:
     except TraceError as error:
         raise UsageError(f"{path}: {error}") from None
     if (count := recorded.passed_over) > 0:
-        lines = "1 line is no record and is" if count == 1 else f"{count:,} lines are no records and are"
+        lines = counted(count, "line is no record and is", "lines are no records and are")
         where = f"{printable(str(path))}:{recorded.first_passed_over}"
         print(f"callgate: {where}: {lines} passed over; `callgate replay` tells why", file=sys.stderr)
     return recorded

@@ -67,11 +67,12 @@ def check_whole(loaded: Loaded, now: float | None = None) -> list[Diagnostic]:
         return clean and not any(id(part.positions) in faulty for part in parts)
 
     bound_names = names_of_bound(loaded)
-    compiled: set[int] = set()  # the policy of many tests is one: it is compiled once
+    compiled: set[object] = set()  # the policy of many tests is one: it is compiled once
     for resolved, manifests in policies:
-        if manifests is None and id(resolved) in compiled:
+        parts = None if manifests is None else tuple((id(part.document.positions), part.steps) for part in manifests)
+        if (id(resolved), parts) in compiled:
             continue
-        compiled.add(id(resolved) if manifests is None else 0)
+        compiled.add((id(resolved), parts))
         diagnostics += resolved.diagnostics
         if is_whole(resolved, *(part.document for part in manifests or ())):
             found = compile_policy(resolved, manifests)[1]
@@ -82,7 +83,8 @@ def check_whole(loaded: Loaded, now: float | None = None) -> list[Diagnostic]:
         diagnostics += bound.resolved.diagnostics
         if is_whole(bound.resolved, bound.binding):
             diagnostics += compile_bound(bound)[1]
-    diagnostics += _about_tools(loaded, [policy.resolved for policy in policies], is_whole)
+    distinct = {id(policy.resolved): policy.resolved for policy in policies}
+    diagnostics += _about_tools(loaded, [*distinct.values()], is_whole)
     return ordered(heeded(loaded, diagnostics))
 
 

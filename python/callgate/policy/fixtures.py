@@ -107,8 +107,8 @@ def fixture_faults(loaded: Loaded) -> list[Diagnostic]:
         found += _circles(fixtures)
         reached = _reached(fixtures, wanted[file])
         for name, (first, *more) in known.items():
-            the_first = Place("the first one", file, span_of(first.document.positions, first.pointer, "key"))
             for again in more:
+                the_first = Place("the first one", file, span_of(first.document.positions, first.pointer, "key"))
                 hint = "give each its own name"
                 fault = Found("CG718", "error", f"a second fixture named `{name}`", again.pointer, "key", hint)
                 told = located(again.document.positions, [fault])

@@ -69,7 +69,7 @@ def _unshown(loaded: Loaded, document: Document, silent: list[_core.Probe]) -> l
     judges, fixtures = Judges(loaded), Fixtures(loaded)
     words = {probe.reason for probe in silent}
     tests = [test for test in loaded.of_kind("GuardTest") if _is_about(loaded, document, test)]
-    for test in sorted(tests, key=lambda test: all(word not in test.source.text for word in words)):
+    for test in sorted(tests, key=lambda test: all(word not in str(test.data) for word in words)):
         judge, _ = judges.of(test)
         rows = rows_of(judge.policy, fixtures, test) if judge is not None else ()
         shown = {each for row in rows for each in _shown(row)}
