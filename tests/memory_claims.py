@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from callgate.stores import MemoryStore
+from callgate.stores import Entry, MemoryStore
 
 
 class MemoryClaims:
@@ -30,6 +30,10 @@ class MemoryClaims:
         """Give back what never ran."""
         self._reach()
         return self._store.release(claim_id, task, now)
+
+    def entries(self) -> list[Entry]:
+        """The entries of the ledger."""
+        return self._store.entries(0.0)
 
     def counters(self, task: str) -> dict[str, float]:
         """How the counters of a task stand."""

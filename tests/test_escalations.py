@@ -193,7 +193,7 @@ def test_a_file_of_another_version_is_told(path: Path) -> None:
     other = sqlite3.connect(path)
     other.execute("PRAGMA user_version = 9")
     other.commit()
-    with pytest.raises(StoreError, match="it has format 9, this version reads 2"):
+    with pytest.raises(StoreError, match="it has format 9, this version reads 3"):
         queue(path)
 
 

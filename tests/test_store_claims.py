@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from callgate import Gate, SnapshotError, Task, Verdict
+from callgate import Call, Gate, SnapshotError, Task, Verdict
 from callgate.stores import MemoryStore, StoreError
 from callgate.testing import FakeClock
 from effects import FOUND, effects_gate
@@ -151,6 +151,158 @@ def test_what_could_not_be_told_is_told_before_anything_else_is_asked(tmp_path: 
     assert look(task).reasons == ("store_failure",)
     store.down = False
     assert seen(task.admit("mail", {"to": "anna"})) == ("refuse", ("duplicate_effect",))
+
+
+class TestAYesWhileTheStoreIsOutOfReach:
+    def asked(self, room: Path, store: Flaky, **spec: Any) -> tuple[Task, Verdict]:
+        task = gate(room, store, rules=[ASKS], **spec).task("t")
+        verdict = task.admit("mail", {"to": "boss"})
+        assert verdict.action == "ask"
+        return task, verdict
+
+    def test_it_counts_for_the_same_call_once_the_store_is_back(self, tmp_path: Path, store: Flaky) -> None:
+        task, verdict = self.asked(tmp_path, store)
+        store.down = True
+        assert seen(task.approve(verdict.call_id, by="ada")) == ("refuse", ("store_failure",))
+        assert seen(task.admit("mail", {"to": "boss"})) == ("refuse", ("store_failure",))
+        store.down = False
+        mail = task.admit("mail", {"to": "boss"})
+        assert mail.allowed
+        assert [said["by"] for said in task.report()["decisions"]] == ["ada"]
+        assert len(store.entries()) == 1
+
+    def test_it_counts_once(self, tmp_path: Path, store: Flaky) -> None:
+        task, verdict = self.asked(tmp_path, store)
+        store.down = True
+        task.approve(verdict.call_id)
+        store.down = False
+        task.abandon(task.admit("mail", {"to": "boss"}).call_id)
+        assert task.admit("mail", {"to": "boss"}).action == "ask"
+
+    def test_it_counts_for_no_other_call(self, tmp_path: Path, store: Flaky) -> None:
+        rule = {"id": "all", "tools": ["mail"], "when": "true", "action": "ask"}
+        task = gate(tmp_path, store, rules=[rule]).task("t")
+        asked = task.admit("mail", {"to": "anna"})
+        store.down = True
+        task.approve(asked.call_id)
+        store.down = False
+        assert task.admit("mail", {"to": "otto"}).action == "ask"
+        assert task.admit("mail", {"to": "anna"}).allowed
+
+    def test_a_no_to_the_same_call_ends_it(self, tmp_path: Path, store: Flaky) -> None:
+        rules = [ASKS, {**ASKS, "id": "late", "when": "task.elapsed > 5.0"}]
+        loaded = gate(tmp_path, store, rules=rules)
+        task = loaded.task("t")
+        verdict = task.admit("mail", {"to": "boss"})
+        store.down = True
+        task.approve(verdict.call_id)
+        store.down = False
+        loaded.clock.advance(6)  # type: ignore[attr-defined]
+        other = task.admit("mail", {"to": "boss"})
+        assert seen(other) == ("ask", ("rule:late",))  # the other rule's question: nobody has answered that one
+        task.deny(other.call_id)
+        assert seen(task.admit("mail", {"to": "boss"})) == ("refuse", ("denied", "rule:asks", "rule:late"))
+
+    def test_a_yes_to_a_doubt_counts_too(self, tmp_path: Path, store: Flaky) -> None:
+        task = gate(tmp_path, store).task("t")
+        task.observe(task.admit("mail", {"to": "anna"}).call_id, error={"type": "timeout"})
+        asked = task.admit("mail", {"to": "otto"})
+        assert seen(asked) == ("ask", ("ambiguous_effect",))
+        store.down = True
+        assert task.approve(asked.call_id).reasons == ("store_failure",)
+        store.down = False
+        assert task.admit("mail", {"to": "otto"}).allowed
+
+    def test_but_not_to_what_came_into_doubt_since(self, tmp_path: Path, store: Flaky) -> None:
+        loaded = gate(tmp_path, store)
+        task = loaded.task("t")
+        task.observe(task.admit("mail", {"to": "anna"}).call_id, error={"type": "timeout"})
+        asked = task.admit("mail", {"to": "otto"})
+        store.down = True
+        task.approve(asked.call_id)
+        store.down = False
+        loaded.clock.advance(1)  # type: ignore[attr-defined]
+        other = task.admit("mail", {"to": "emil"})
+        task.observe(task.approve(other.call_id).call_id, error={"type": "timeout"})
+        assert seen(task.admit("mail", {"to": "otto"})) == ("ask", ("ambiguous_effect",))
+
+    def test_it_goes_along_in_a_snapshot(self, tmp_path: Path, store: Flaky) -> None:
+        task, verdict = self.asked(tmp_path / "a", store)
+        store.down = True
+        task.approve(verdict.call_id)
+        store.down = False
+        resumed = gate(tmp_path / "b", store, rules=[ASKS]).resume(task.snapshot())
+        assert resumed.admit("mail", {"to": "boss"}).allowed
+
+    def test_the_executor_makes_the_call_without_asking_again(self, tmp_path: Path, store: Flaky) -> None:
+        task = gate(tmp_path, store, rules=[ASKS]).task("t")
+        questions: list[str] = []
+
+        def ask(verdict: Verdict) -> bool:
+            questions.append(verdict.call_id)
+            store.down = True
+            return True
+
+        call = Call(lambda to: "sent", {"to": "boss"}, tool="mail", approve=ask)
+        assert task.call(call).verdict.reasons == ("store_failure",)
+        store.down = False
+        assert (task.call(call).value(), len(questions)) == ("sent", 1)
+
+
+NO = {"id": "no", "tools": ["mail"], "when": 'args.to == "boss"', "action": "refuse"}
+MAILS = [{"tool": "mail", "arguments": {"to": name}} for name in ("boss", "anna", "otto")]
+
+
+class TestWhatSiblingsHoldThatDoNotRun:
+    """A call that is refused gives back what it holds before its siblings are judged."""
+
+    @pytest.fixture(params=["memory", "store"])
+    def loaded(self, request: pytest.FixtureRequest, tmp_path: Path, store: Flaky) -> Any:
+        def make(**spec: Any) -> Gate:
+            plain = effects_gate(tmp_path, rules=[NO], **spec)
+            return Gate(plain.policy, clock=FakeClock(), store=store if request.param == "store" else None)
+
+        return make
+
+    @pytest.mark.parametrize("batch", ["admit_prefix", "all_or_nothing"])
+    def test_the_last_of_a_budget_is_for_those_that_run(self, loaded: Any, store: Flaky, batch: str) -> None:
+        task = loaded(budgets={"tool_calls": 2, "batch": batch}).task("t")
+        assert [verdict.action for verdict in task.admit_all(MAILS)] == ["refuse", "allow", "allow"]
+        assert (task.spent["tool_calls"], store.counters("t").get("tool_calls", 2.0)) == (2.0, 2.0)
+
+    def test_what_does_not_fit_all_the_same_is_refused(self, loaded: Any, store: Flaky) -> None:
+        task = loaded(budgets={"tool_calls": 1}).task("t")
+        assert [verdict.reasons for verdict in task.admit_all(MAILS)] == [("rule:no",), (), ("budget_tool_calls",)]
+        assert (task.spent["tool_calls"], store.counters("t").get("tool_calls", 1.0)) == (1.0, 1.0)
+
+    def test_all_or_nothing_looks_at_those_that_would_run(self, loaded: Any, store: Flaky) -> None:
+        task = loaded(budgets={"tool_calls": 1, "batch": "all_or_nothing"}).task("t")
+        found = [verdict.reasons for verdict in task.admit_all(MAILS)]
+        assert found == [("budget_tool_calls", "rule:no"), ("budget_tool_calls",), ("budget_tool_calls",)]
+        assert (task.spent["tool_calls"], store.counters("t").get("tool_calls", 0.0)) == (0.0, 0.0)
+
+    def test_the_probe_of_a_breaker_is_for_those_that_run(self, loaded: Any) -> None:
+        breaker = {"failures": 1, "open_for": "30s", "probes": 1}
+        gate = loaded(tools={"mail": {"effect": "external", "breaker": breaker}})
+        task = gate.task("t")
+        task.observe(task.admit("mail", {"to": "emil"}).call_id, error={"type": "http", "status": 503})
+        gate.clock.advance(31)
+        verdicts = task.admit_all(MAILS)
+        assert [verdict.reasons for verdict in verdicts] == [("rule:no",), (), ("breaker_open",)]
+
+    def test_a_key_is_for_those_that_run(self, loaded: Any) -> None:
+        key = {"effect": "external", "idempotency": {"key": '["mail"]'}}
+        task = loaded(tools={"mail": key}).task("t")
+        found = [verdict.reasons for verdict in task.admit_all(MAILS[:2])]
+        assert found == [("rule:no",), ()]
+
+    def test_it_is_given_back_once(self, tmp_path: Path, store: Flaky) -> None:
+        """What was given back to the store before the verdicts is not given back again after them."""
+        plain = effects_gate(tmp_path, rules=[NO], budgets={"tool_calls": 2})
+        task, other = (Gate(plain.policy, clock=FakeClock(), store=store).task("t") for _ in range(2))
+        task.admit_all(MAILS)
+        assert seen(look(other)) == ("refuse", ("budget_tool_calls",))
+        assert len({json.loads(claim)["id"] for claim in store.claims}) == len(store.claims)
 
 
 def test_an_interruption_while_the_store_is_asked_leaves_nothing_taken(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from callgate.stores import MemoryStore, SqliteStore, Store
-from callgate.testing.stores.messages import claim, settlement
+from callgate.testing.stores.messages import claim, late, settlement
 
 BREAKER = {"name": "tool:pay", "failures": 2, "open_for": 20.0, "probes": 1}
 
@@ -44,6 +44,10 @@ def message(chance: random.Random, number: int, now: float) -> Any:
         effect = chance.choice([None, "completed", "completed", "free", "unknown"])
         ended = settlement(claim_id, task=task, effect=effect, result=number, **keys)
         return lambda store: store.settle(ended, now)
+    if kind == 8 and chance.random() < 0.5:
+        claimed = claim(claim_id, task=task, key=key, call="same", again=chance.random() < 0.3, retain=30.0)
+        brought = late(f"late {number}", claimed, chance.choice(["completed", "free", "unknown"]), result=number)
+        return lambda store: store.settle(brought, now)
     if kind == 8:
         return lambda store: store.release(claim_id, task, now)
     found = json.dumps({"key": key, "landed": chance.choice([True, False, None]), "by": "anna", "result": None})

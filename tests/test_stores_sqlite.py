@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from callgate._core import shared_commit
+from callgate._core import SharedClaim
 from callgate.stores import SqliteStore, StoreError
 from callgate.stores.escalations import Escalations
-from callgate.stores.sqlite_file import APPLICATION_ID, SqliteFile
+from callgate.stores.sqlite_file import SqliteFile
+from callgate.stores.sqlite_format import APPLICATION_ID, VERSION
 from callgate.testing.stores.messages import START, answer, claim, settlement, state, taken
 
 
@@ -44,7 +45,7 @@ def test_what_was_answered_is_synced_to_the_disk_in_wal_mode(path: Path) -> None
 
 
 def test_a_file_of_the_first_version_is_brought_up_and_keeps_its_escalations(path: Path) -> None:
-    from callgate.stores.sqlite_file import _FIRST
+    from callgate.stores.sqlite_format import _FIRST
 
     old = sqlite3.connect(path)
     old.executescript(f"PRAGMA journal_mode = WAL; {_FIRST} PRAGMA user_version = 1;")
@@ -77,11 +78,11 @@ def test_processes_that_make_a_file_at_the_same_time_make_one(path: Path) -> Non
 def test_a_file_that_a_later_version_wrote_is_told_and_left_alone(path: Path) -> None:
     SqliteStore(path).close()
     later = sqlite3.connect(path)
-    later.execute("PRAGMA user_version = 3")
+    later.execute("PRAGMA user_version = 4")
     later.commit()
-    with pytest.raises(StoreError, match=r"it has format 3, this version reads 2; use the version of callgate that"):
+    with pytest.raises(StoreError, match=r"it has format 4, this version reads 3; use the version of callgate that"):
         SqliteStore(path)
-    assert later.execute("PRAGMA user_version").fetchone() == (3,)
+    assert later.execute("PRAGMA user_version").fetchone() == (4,)
 
 
 def test_a_file_that_is_no_database_is_told_and_left_alone(path: Path) -> None:
@@ -162,7 +163,7 @@ def test_a_disk_that_is_full_takes_nothing_half_and_goes_on_when_there_is_room(p
     taken(store, claim("first", limit=1_000))
     with store._file.transaction() as run:
         [pages] = run("PRAGMA page_count").fetchone()
-        run("PRAGMA user_version = 2")  # a write, so that the limit below is of this connection
+        run(f"PRAGMA user_version = {VERSION}")  # a write, so that the limit below is of this connection
     with store._file.transaction("DEFERRED") as run:
         run(f"PRAGMA max_page_count = {pages + 2}")
     granted = 1
@@ -352,6 +353,6 @@ def test_tasks_that_ended_long_ago_are_pruned_and_live_ones_are_kept_whole(path:
 
 
 def test_rows_that_are_missing_are_rows_of_nothing() -> None:
-    grant, changes = shared_commit("{}", claim("a", limit=3), START)
+    grant, changes = SharedClaim(claim("a", limit=3)).commit([], START)
     assert json.loads(grant)["counts"] == {"tool_calls": 1.0}
-    assert (changes.counters, changes.gone, changes.entries) == ([("tool_calls", 1.0)], [], [])
+    assert (changes.counters, changes.gone, changes.entries) == ('{"tool_calls":1.0}', [], [])

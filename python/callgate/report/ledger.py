@@ -8,6 +8,7 @@ from typing import Any
 from callgate.report.moment import when
 from callgate.report.snippet import printable
 from callgate.stores import Entry
+from callgate.stores.entry import LateWord
 
 
 def line(entry: Entry) -> str:
@@ -41,10 +42,15 @@ def shown(entry: Entry) -> str:
         ("would tell", None if entry.verify is None else _call(entry.verify)),
         ("asked in vain", str(entry.checked) if entry.checked else None),
         ("resolved by", entry.by),
+        ("its call said", None if entry.late is None else _word(entry.late)),
         ("remembered until", _when(entry.retain_until)),
         ("result", None if entry.result is None else json.dumps(entry.result, ensure_ascii=False)),
     ]
     return "".join(f"{name:<17} {printable(value)}\n" for name, value in rows if value is not None)
+
+
+def _word(late: LateWord) -> str:
+    return f"{'it took place' if late.landed else 'it did not take place'}, {when(late.at)}"
 
 
 def _when(seconds: float | None) -> str | None:

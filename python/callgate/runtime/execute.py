@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .call import Call, CallResult, answered
+from .late import Late
 from .run import Limit, Run
 from .servers import Leave
 from .workers import WORKERS, Came
@@ -182,7 +183,13 @@ class _Threads:
             leave = run.task.gate.servers.enter(at_work.verdict.server, give_up)
             until = _FOR_EVER if limit is None else time.monotonic() + limit.seconds
             self._waiting[key] = _Waiting(run, until, limit, leave)
-            WORKERS.start(at_work.invoke, lambda came: self._events.put((key, came)))
+            late = at_work.late = Late()
+
+            def ended(came: Came) -> None:
+                self._events.put((key, came))
+                late.came(came)
+
+            WORKERS.start(at_work.invoke, ended)
             return
         try:
             came = Came(at_work.invoke())
@@ -202,7 +209,7 @@ class _Threads:
                     self._due(key)
             return
         if key not in self._waiting:
-            return  # it was given up: what it brought is dropped
+            return  # it was given up
         if came is None:
             self._give_up(key, "server")
             return
@@ -231,7 +238,7 @@ class _Threads:
             waiting.leave()
         if layer == "server" and waiting.limit is not None and waiting.limit.layer == "server" and server is not None:
             run.task.gate.servers.silent(server)
-        self._ended(run, Came(error=at_work.timed_out(layer, waiting.limit)))
+        self._ended(run, Came(error=at_work.timed_out(layer, waiting.limit), given_up=True))
 
     def _ended(self, run: Run, came: Came) -> None:
         pause = run.ended(came)

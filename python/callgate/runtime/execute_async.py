@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from .call import Call, CallResult, answered
 from .execute import admitted, ends, is_coroutine_function
-from .off_loop import in_a_thread, off_loop
+from .late import Late
+from .off_loop import clean_up, in_a_thread, off_loop
 from .run import Run
 from .workers import Came
 
@@ -30,10 +31,15 @@ async def call_all(task: Task, calls: Sequence[Call]) -> list[CallResult]:
         for run in runs:
             await _ask(run)
         await drive([run for run in runs if run.is_open])
-    finally:
-        for run in runs:
-            run.interrupted()
+    except BaseException as error:
+        await clean_up(task.gate, error, partial(_interrupt, runs))
+        raise
     return ends(task, runs)
+
+
+def _interrupt(runs: Sequence[Run]) -> None:
+    for run in runs:
+        run.interrupted()
 
 
 async def drive(runs: Sequence[Run]) -> None:
@@ -116,7 +122,7 @@ async def _attempt(run: Run) -> Came:
         layer = "server" if silent else limit.layer
         if layer == "server" and not silent and run.verdict.server is not None:
             run.task.gate.servers.silent(run.verdict.server)
-        return Came(error=run.timed_out(layer, limit))
+        return Came(error=run.timed_out(layer, limit), given_up=True)
     return came
 
 
@@ -129,7 +135,8 @@ async def _came(run: Run) -> Came:
             return Came(run.invoke())
     except Exception as error:
         return Came(error=error)
-    came = await in_a_thread(run.invoke)
+    run.late = Late()
+    came = await in_a_thread(run.invoke, late=run.late)
     if came.error is not None and not isinstance(came.error, Exception):
         raise came.error
     return came

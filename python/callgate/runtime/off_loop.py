@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from .gate import Gate
+    from .late import Late
 from .workers import WORKERS, Came
 
 T = TypeVar("T")
@@ -26,12 +28,21 @@ async def off_loop(gate: Gate, function: Callable[[], T]) -> T:
     return ended.result  # type: ignore[no-any-return]
 
 
-async def in_a_thread(function: Callable[[], object], *, to_its_end: bool = False) -> Came:
+async def clean_up(gate: Gate, after: BaseException, function: Callable[[], None]) -> None:
+    """`off_loop` for cleaning up after an interruption; at once where the coroutine is closed: it may not wait."""
+    if isinstance(after, GeneratorExit):
+        function()
+    else:
+        await off_loop(gate, function)
+
+
+async def in_a_thread(function: Callable[[], object], *, to_its_end: bool = False, late: Late | None = None) -> Came:
     """Run a function in a thread, and give what it brought.
 
     Args:
         function: what to run.
-        to_its_end: let a cancellation wait until it has ended; else it goes on in its thread, and nobody listens.
+        to_its_end: let a cancellation wait until it has ended; else it goes on in its thread.
+        late: told how it ended, for those who were cancelled meanwhile.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Came] = loop.create_future()
@@ -41,10 +52,10 @@ async def in_a_thread(function: Callable[[], object], *, to_its_end: bool = Fals
             future.set_result(came)
 
     def ended(came: Came) -> None:
-        try:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(told, came)
-        except RuntimeError:  # the loop is closed: nobody waits any more
-            return
+        if late is not None:
+            late.came(came)
 
     WORKERS.start(function, ended)
     if not to_its_end:

@@ -22,6 +22,7 @@ from .workers import Came
 if TYPE_CHECKING:
     from callgate._core import Assessment, Note, Verdict, Verification
 
+    from .late import Late
     from .task import Task
 
 # A rule of `observe` may ask for another attempt of a tool that declares no `retry`: so many at most.
@@ -53,6 +54,8 @@ class Run:
         self.is_open = False
         #: set by who starts it: from then on the call may have happened
         self.has_started = False
+        #: set by who starts it in a thread, which goes on when it is given up
+        self.late: Late | None = None
         self._out = False
         self._left: dict[str, float] = {}
         self._deadlines: dict[str, float] = {}
@@ -133,7 +136,8 @@ class Run:
         self.attempts += 1
         self._out = self.has_started = False
         self._result, self._error = came.result if came.error is None else MISSING, came.error
-        assessment = self.task.observe(self.verdict.call_id, result=self._result, error=came.error)
+        late, self.late = self.late, None
+        assessment = self._observe(came.error, self._result, late if came.given_up else None)
         self._assessment, self._retry_after = assessment, None
         self._notes += assessment.notes
         if assessment.from_cache:
@@ -173,11 +177,21 @@ class Run:
         if not self._out:
             return
         self._out = False
+        late, self.late = self.late, None
         with suppress(UnknownCallError):  # a coroutine that was closed may leave a thread that tells of it right now
             if self.has_started:
-                self.task.observe(self.verdict.call_id, error=_INTERRUPTED)
+                self._observe(_INTERRUPTED, MISSING, late)
             else:
                 self.task.abandon(self.verdict.call_id)
+
+    def _observe(self, error: Any, result: Any, late: Late | None) -> Assessment:
+        """Tell the task of an attempt; one that goes on in its thread tells what it brings after all."""
+        if late is not None:
+            self.task._follow(self.verdict.call_id, late.name)
+        assessment = self.task.observe(self.verdict.call_id, result=result, error=error)
+        if late is not None:
+            late.follow(self.task)
+        return assessment
 
     def timed_out(self, layer: str, limit: Limit | None) -> CallTimeout:
         """What an attempt fails with that gave no answer in time, or whose server gave none to another call."""

@@ -73,6 +73,7 @@ class StoreClaims:
     """
 
     def __init__(self, state: TaskState, store: ClaimStore) -> None:
+        self._state = state
         self._claims = TaskClaims(state)
         self._store = store
         self.alone = threading.Lock()
@@ -97,6 +98,16 @@ class StoreClaims:
             assessment, settlement = self._claims.observe(call_id, now, **outcome)
             self._settle(settlement)
             return assessment
+
+    def follow(self, call_id: str, name: str) -> None:
+        """Keep what has to be known once a call brings something after it was given up."""
+        with self.alone:
+            self._state.follow(call_id, name)
+
+    def came_late(self, name: str, **outcome: Any) -> None:
+        """Take what a call brought after it was given up, and tell the store."""
+        with self.alone:
+            self._settle(self._claims.came_late(name, **outcome))
 
     def abandon(self, call_id: str, now: float) -> None:
         """Give back what a call held that never ran."""
@@ -131,12 +142,21 @@ class StoreClaims:
 
     def _decided(self, claims: list[str]) -> list[Verdict]:
         unsure: list[str] = []
-        try:
-            answers = self._answers(claims, unsure)
-        except BaseException:  # an interruption, or a defect of the store: nothing runs, and nothing stays taken
-            self._take_back(claims)
-            raise
-        verdicts, (releases, forced, settlements) = self._claims.admit_prepared(answers)
+        sent: list[str] = []
+        while True:
+            sent += claims
+            try:
+                answers = self._answers(claims, unsure)
+            except BaseException:  # an interruption, or a defect of the store: nothing runs, and nothing stays taken
+                self._take_back(sent, len(claims))
+                raise
+            # what some hold that will not run is given back before the others ask anew
+            releases, claims = self._claims.answered(answers)
+            if not releases:
+                break
+            for claim_id, task in releases:
+                self._release(claim_id, task)
+        verdicts, (releases, forced, settlements) = self._claims.admit_prepared()
         for claim_id, task in releases:
             self._release(claim_id, task)
         # the store may have taken what it did not answer; where the call runs all the same it is rightly held
@@ -174,10 +194,12 @@ class StoreClaims:
             answers.append((None, failed))
         return answers
 
-    def _take_back(self, claims: list[str]) -> None:
-        for claim in map(json.loads, claims):
+    def _take_back(self, sent: list[str], unanswered: int) -> None:
+        for claim in map(json.loads, sent):
             self._release(claim["id"], claim["task"])
-        verdicts, _ = self._claims.admit_prepared([(None, "interrupted")] * len(claims))
+        while unanswered:
+            unanswered = len(self._claims.answered([(None, "interrupted")] * unanswered)[1])
+        verdicts, _ = self._claims.admit_prepared()
         for verdict in verdicts:
             if verdict.allowed:
                 self._claims.abandon(verdict.call_id, None)

@@ -226,6 +226,21 @@ class Task:
             self._hand_over()
         return assessment
 
+    def _follow(self, call_id: str, name: str) -> None:
+        """A call that is out goes on when it is given up: what it brings then is told to `_came_late`, by this name."""
+        follow = self._state.follow if self._claims is None else self._claims.follow
+        follow(call_id, name)
+
+    def _came_late(self, name: str, result: object, error: BaseException | None) -> None:
+        """Take what a call brought that was given up: it ends the doubt about its effect."""
+        told = None
+        if error is not None:
+            from .reported import reported
+
+            told = reported(error)
+        came_late = self._state.came_late if self._claims is None else self._claims.came_late
+        came_late(name, result=None if told else result, known=told is None, error=told)
+
     def call(self, function: Callable[..., Any] | Call, /, **arguments: Any) -> CallResult:
         """Make a call: judge it, run it within its time, try it again where that may help, and tell what came of it.
 

@@ -1,6 +1,7 @@
 """Threads that run the functions of tools, so that whoever waits for one can stop waiting.
 
-A function cannot be killed: what is given up goes on in its thread, and what it brings then is dropped. The
+A function cannot be killed: what is given up goes on in its thread. What it brings then ends the doubt about its effect
+(`late`), and is dropped otherwise.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ _IDLE: Final = 10.0
 
 
 class Came:
-    """What a function brought: a result, or what it raised."""
+    """What a function brought: a result, or what it raised. `given_up`: nothing yet, and nobody waits any longer."""
 
-    __slots__ = ("error", "result")
+    __slots__ = ("error", "given_up", "result")
 
-    def __init__(self, result: Any = None, error: BaseException | None = None) -> None:
+    def __init__(self, result: Any = None, error: BaseException | None = None, *, given_up: bool = False) -> None:
         self.result = result
         self.error = error
+        self.given_up = given_up
 
 
 Ended = Callable[[Came], None]

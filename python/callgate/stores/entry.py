@@ -4,7 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
+
+# what an entry's text leaves out
+_UNSAID: Final = {
+    **dict.fromkeys(("target", "verify", "ended", "retain_until", "result", "by", "late")),
+    "checked": 0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LateWord:
+    """What the call of an effect told after all, against what the ledger had from others by then.
+
+    `at` is when, in seconds since 1970; `landed` whether it says that it happened.
+    """
+
+    at: float
+    landed: bool
+
 
 EntryState = Literal["in_flight", "completed", "unknown"]
 
@@ -15,7 +33,8 @@ class Entry:
 
     `key` is the hex SHA-256 of its idempotency key, or the claim's id where it may happen again (`once` is False).
     `owner` is the claim that began it last, until `lease_until`; `ended` is when it was completed, or came into doubt.
-    `verify` is the call that would end a doubt, `checked` how often it was asked in vain, `by` who ended it.
+    `verify` is the call that would end a doubt, `checked` how often it was asked in vain, `by` who ended it. `late` is
+    what its call told after that, if it was something else.
     """
 
     key: str
@@ -34,6 +53,7 @@ class Entry:
     verify: Any
     checked: int
     by: str | None
+    late: LateWord | None
 
     @classmethod
     def read(cls, text: str, now: float) -> Entry:
@@ -44,10 +64,12 @@ class Entry:
         """
         data: Any = json.loads(text)
         try:
+            data = {**_UNSAID, **data}
             state, ended = data["state"], data["ended"]
             if state == "in_flight" and data["lease_until"] <= now:
                 state, ended = "unknown", data["lease_until"]
             decoded = {name: _decoded(data[name]) for name in ("result", "verify")}
+            decoded["late"] = None if data["late"] is None else LateWord(**data["late"])
             rest = {name: data[name] for name in cls.__slots__ if name not in ("state", "ended", *decoded)}
         except (KeyError, TypeError) as error:
             raise ValueError(f"this is no entry of a ledger: {error}") from None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -26,24 +24,25 @@ class EscalationError(Exception):
     """An escalation that is not there, or not in the state that was asked for."""
 
 
-@contextmanager
-def told(path: Path, wait: float) -> Iterator[None]:
-    """Turn what SQLite raises into a `StoreError`.
+TOLD: Final = (sqlite3.Error, RowError, OSError)
+"""What becomes a `StoreError`."""
+
+
+def told(error: sqlite3.Error | RowError | OSError, path: Path, wait: float) -> StoreError:
+    """What went wrong, in words.
 
     Args:
+        error: what SQLite, the system or the core raised.
         path: the file.
         wait: seconds that were waited for a lock.
     """
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise StoreError(f"cannot use the store `{path}`: {_why(error, wait)}") from None
-    except RowError as error:
-        raise StoreError(
-            f"cannot use the store `{path}`: {error}; it was changed by hand, or by another version of callgate"
-        ) from None
-    except OSError as error:
-        raise StoreError(f"cannot use the store `{path}`: {(error.strerror or str(error)).lower()}") from None
+    if isinstance(error, sqlite3.Error):
+        why = _why(error, wait)
+    elif isinstance(error, RowError):
+        why = f"{error}; it was changed by hand, or by another version of callgate"
+    else:
+        why = (error.strerror or str(error)).lower()
+    return StoreError(f"cannot use the store `{path}`: {why}")
 
 
 def code_of(error: sqlite3.Error) -> int | None:

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Sequence
+import random
+from typing import Final
 
 from callgate._core import (
-    SharedChanges,
-    shared_asked,
-    shared_commit,
+    SharedClaim,
+    SharedSettlement,
+    shared_counters,
     shared_held,
     shared_release,
     shared_resolve,
     shared_resolved,
-    shared_settle,
-    shared_told,
 )
 
+from . import sqlite_rows
 from .entry import Entry, EntryState
 from .errors import StoreError
 from .escalations import Escalations
 from .session import Session, next_version
 from .sqlite_file import WAIT, Run, SqliteFile
 
-_SWEEP_EVERY = 256
-"""Operations after which what need not be known any more is cleared away, at most so many rows of each kind at once."""
-_SWEEP_ROWS = 1024
-_ROWS_AT_ONCE = 50
-"""Rows of one statement: SQLite takes so many values at least, whoever has built it."""
+_SWEEP_EVERY: Final = 256
+"""Operations after which what need not be known any more is looked for."""
 
 
 class SqliteStore:
@@ -44,7 +40,7 @@ class SqliteStore:
         StoreError: the file cannot be opened, is damaged, is another program's, or of a later version.
 
     Example:
-        >>> import tempfile
+        >>> import json, tempfile
         >>> store = SqliteStore(tempfile.mkdtemp() + "/callgate.db")
         >>> amount = {"counter": "tool_calls", "amount": 1, "limit": 1}
         >>> claims = [json.dumps({"id": name, "task": "t", "amounts": [amount], "lease": 60}) for name in "ab"]
@@ -57,7 +53,8 @@ class SqliteStore:
     def __init__(self, path: str | os.PathLike[str], *, wait: float = WAIT) -> None:
         self._file = SqliteFile(path, wait)
         self._escalations = Escalations(self._file)
-        self._turn = 0
+        # anywhere in between, so that processes that live for less clear away their share
+        self._turn = random.randrange(_SWEEP_EVERY)
 
     @property
     def path(self) -> str:
@@ -71,60 +68,62 @@ class SqliteStore:
 
     def commit(self, claim: str, now: float) -> str:
         """Take all that a claim asks for, or nothing."""
-        claim_id, task, effect, breakers, denials = shared_asked(claim)
+        asked = SharedClaim(claim)
+        claim_id, task, effect, breakers, denials = asked.touches
+        wanted = [
+            sqlite_rows.hold(claim_id),
+            sqlite_rows.counters(task),
+            *sqlite_rows.effect(task, effect, now),
+            *sqlite_rows.breakers(breakers),
+            *sqlite_rows.denials(task, denials),
+        ]
         with self._file.transaction() as run:
-            rows = _rows(
-                hold=_hold(run, claim_id),
-                counters=_counters(run, task),
-                entries=_effect(run, task, effect, now),
-                breakers=_breakers(run, breakers),
-                denials=_denials(run, task, denials),
-            )
-            grant, changes = shared_commit(rows, claim, now)
-            self._write(run, task, changes, now)
+            grant, changes = asked.commit(sqlite_rows.read(run, wanted), now)
+            sqlite_rows.write(run, task, changes, now)
+            self._sweep(run, now)
         return grant
 
     def settle(self, settlement: str, now: float) -> bool:
         """Take in how a claim ended."""
-        claim_id, task, ended, usage, resolved, denials = shared_told(settlement)
+        said = SharedSettlement(settlement)
+        claim_id, task, ended, usage, late, resolved, denials = said.touches
         with self._file.transaction() as run:
-            hold = _hold(run, claim_id)
-            task, effect, breakers = (task, None, []) if hold is None else shared_held(hold)
-            entries = _effect(run, task, effect, now)
-            if hold is None and ended:
-                entries = _owned(run, claim_id)
-            rows = _rows(
-                hold=hold,
-                counters=_counters(run, task) if usage else {},
-                entries={**entries, **_entries(run, resolved)},
-                breakers=_breakers(run, breakers),
-                denials=_denials(run, task, denials),
-            )
-            new, changes = shared_settle(rows, settlement, now)
-            self._write(run, task, changes, now)
+            rows = sqlite_rows.read(run, [sqlite_rows.hold(claim_id)])
+            wanted = [sqlite_rows.entry(key) for key in resolved] + sqlite_rows.effect(task, late, now)
+            if rows:
+                task, effect, breakers = shared_held(rows[0][2])
+                wanted += sqlite_rows.effect(task, effect, now) + sqlite_rows.breakers(breakers)
+            elif ended:
+                wanted.append(sqlite_rows.owned(claim_id))
+            if usage:
+                wanted.append(sqlite_rows.counters(task))
+            wanted += sqlite_rows.denials(task, denials)
+            new, changes = said.settle(rows + sqlite_rows.read(run, wanted), now)
+            sqlite_rows.write(run, task, changes, now)
+            self._sweep(run, now)
         return new
 
     def release(self, claim_id: str, task: str, now: float) -> bool:
         """Give back what a claim holds."""
         with self._file.transaction() as run:
-            hold = _hold(run, claim_id)
-            task, effect, breakers = (task, None, []) if hold is None else shared_held(hold)
-            rows = _rows(
-                hold=hold,
-                counters=_counters(run, task),
-                entries=_effect(run, task, effect, now),
-                breakers=_breakers(run, breakers),
-            )
+            rows = sqlite_rows.read(run, [sqlite_rows.hold(claim_id)])
+            wanted = []
+            if rows:
+                task, effect, breakers = shared_held(rows[0][2])
+                wanted = sqlite_rows.effect(task, effect, now) + sqlite_rows.breakers(breakers)
+            rows += sqlite_rows.read(run, [sqlite_rows.counters(task), *wanted])
             new, changes = shared_release(rows, claim_id, task, now)
-            self._write(run, task, changes, now)
+            sqlite_rows.write(run, task, changes, now)
+            self._sweep(run, now)
         return new
 
     def resolve(self, resolution: str, now: float) -> bool:
         """End a doubt of the ledger."""
         key = shared_resolved(resolution)
         with self._file.transaction() as run:
-            doubted, changes = shared_resolve(_rows(entries=_entries(run, [key])), resolution, now)
-            self._write(run, "", changes, now)
+            rows = sqlite_rows.read(run, [sqlite_rows.entry(key)])
+            doubted, changes = shared_resolve(rows, resolution, now)
+            sqlite_rows.write(run, "", changes, now)
         return doubted
 
     def entries(
@@ -154,7 +153,8 @@ class SqliteStore:
     def counters(self, task: str) -> dict[str, float]:
         """The counters of a task."""
         with self._file.transaction("DEFERRED") as run:
-            return _counters(run, task)
+            rows = sqlite_rows.read(run, [sqlite_rows.counters(task)])
+            return shared_counters(rows[0][2]) if rows else {}
 
     def get_session(self, session_id: str) -> Session | None:
         """What was saved last under an id."""
@@ -169,118 +169,34 @@ class SqliteStore:
         return version
 
     def prune(self, before: float) -> int:
-        """Forget the counters and denials of tasks of which nothing changed since a time; how many rows that were.
+        """Forget the counters and denials of tasks of which nothing changed since a time.
 
         A task that goes on afterwards begins with full budgets: choose a time before which every task has ended.
 
         Args:
             before: seconds since 1970.
+
+        Returns:
+            How many tasks' counters and how many denials that were.
         """
         with self._file.transaction() as run:
-            live = "task NOT IN (SELECT task FROM counters WHERE changed >= :before)"
+            live = "task NOT IN (SELECT task FROM accounts WHERE changed >= :before)"
             return sum(
                 run(f"DELETE FROM {table} WHERE changed < :before AND {live}", {"before": before}).rowcount
-                for table in ("denials", "counters")
+                for table in ("denials", "accounts")
             )
 
     def close(self) -> None:
         """Close the file; a later operation opens it again."""
         self._file.close()
 
-    def _write(self, run: Run, task: str, changes: SharedChanges, now: float) -> None:
-        _put(run, "claims", [] if changes.hold is None else [changes.hold])
-        _put(run, "counters", [(task, counter, used, now) for counter, used in changes.counters])
-        _put(run, "effects", changes.entries)
-        _put(run, "breakers", changes.breakers)
-        _put(run, "denials", [(task, denial, now) for denial in changes.denied])
-        for key in changes.gone:
-            run("DELETE FROM effects WHERE key = ?", (key,))
-        for denial in changes.lifted:
-            run("DELETE FROM denials WHERE task = ? AND denial = ?", (task, denial))
+    def _sweep(self, run: Run, now: float) -> None:
         self._turn += 1  # under the file's lock
         if self._turn % _SWEEP_EVERY == 0:
-            _sweep(run, now)
+            sqlite_rows.sweep(run, now)
 
     def __repr__(self) -> str:
         return f"SqliteStore({self.path!r})"
-
-
-def _sweep(run: Run, now: float) -> None:
-    for table, key, until in (("claims", "id", "keep_until"), ("effects", "key", "retain_until")):
-        old = f"SELECT {key} FROM {table} WHERE {until} <= ? ORDER BY {until} LIMIT ?"
-        run(f"DELETE FROM {table} WHERE {key} IN ({old})", (now, _SWEEP_ROWS))
-
-
-def _put(run: Run, table: str, rows: Sequence[tuple[object, ...]]) -> None:
-    """Write rows, in place of those with the same key."""
-    for start in range(0, len(rows), _ROWS_AT_ONCE):
-        some = rows[start : start + _ROWS_AT_ONCE]
-        values = ", ".join(["(" + ", ".join("?" * len(some[0])) + ")"] * len(some))
-        run(f"INSERT OR REPLACE INTO {table} VALUES {values}", [value for row in some for value in row])
-
-
-def _rows(
-    *,
-    hold: str | None = None,
-    counters: dict[str, float] | None = None,
-    entries: dict[str, str] | None = None,
-    breakers: dict[str, str] | None = None,
-    denials: Sequence[str] = (),
-) -> str:
-    """The rows of an operation as one text, from texts as they are kept."""
-    return (
-        f'{{"hold": {hold or "null"}, "counters": {json.dumps(counters or {})}, "entries": {_object(entries)}, '
-        f'"breakers": {_object(breakers)}, "denials": {json.dumps(denials)}}}'
-    )
-
-
-def _object(texts: dict[str, str] | None) -> str:
-    return "{" + ", ".join(f"{json.dumps(name)}: {text}" for name, text in (texts or {}).items()) + "}"
-
-
-def _hold(run: Run, claim_id: str) -> str | None:
-    found = run("SELECT hold FROM claims WHERE id = ?", (claim_id,)).fetchone()
-    return None if found is None else str(found[0])
-
-
-def _counters(run: Run, task: str) -> dict[str, float]:
-    return dict(run("SELECT counter, used FROM counters WHERE task = ?", (task,)).fetchall())
-
-
-def _entries(run: Run, keys: Iterable[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for key in keys:
-        found.update(run("SELECT key, entry FROM effects WHERE key = ?", (key,)).fetchall())
-    return found
-
-
-def _effect(run: Run, task: str, effect: tuple[str, str] | None, now: float) -> dict[str, str]:
-    """The entry of an effect, and those of its task and tool whose doubt stands in the way."""
-    if effect is None:
-        return {}
-    key, tool = effect
-    statement = (
-        "SELECT key, entry FROM effects WHERE blocks_from IS NOT NULL AND task = ? AND tool = ? AND blocks_from <= ?"
-    )
-    return {**dict(run(statement, (task, tool, now)).fetchall()), **_entries(run, [key])}
-
-
-def _owned(run: Run, claim_id: str) -> dict[str, str]:
-    statement = "SELECT key, entry FROM effects WHERE blocks_from IS NOT NULL AND owner = ?"
-    return dict(run(statement, (claim_id,)).fetchall())
-
-
-def _breakers(run: Run, names: Iterable[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name in names:
-        found.update(run("SELECT name, breaker FROM breakers WHERE name = ?", (name,)).fetchall())
-    return found
-
-
-def _denials(run: Run, task: str, denials: Iterable[str]) -> list[str]:
-    statement = "SELECT denial FROM denials WHERE task = ? AND denial = ?"
-    found = (run(statement, (task, denial)).fetchone() for denial in dict.fromkeys(denials))
-    return [str(row[0]) for row in found if row is not None]
 
 
 def _session(run: Run, session_id: str) -> Session | None:

@@ -35,6 +35,8 @@ pub(crate) const STORED: usize = most(512);
 pub(crate) const INCIDENTS: usize = most(4_096);
 /// Calls that wait for a person's answer; past it the older half can be answered no more.
 pub(crate) const ASKED: usize = most(16_384);
+/// Calls in doubt that go on after they were given up; past it what they bring is not heard.
+pub(crate) const LATE_CALLS: usize = most(16_384);
 /// Names of undeclared tools whose calls are counted one by one.
 pub(crate) const UNDECLARED: usize = most(65_536);
 /// Claims that ended and are still known by their id, of everything that shares a memory.

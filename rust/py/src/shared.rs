@@ -9,6 +9,7 @@ use callgate_core::shared::{
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 
 create_exception!(
     callgate._core,
@@ -22,12 +23,11 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RowError", module.py().get_type::<RowError>())?;
     module.add_class::<SharedState>()?;
     module.add_class::<SharedChanges>()?;
-    module.add_function(wrap_pyfunction!(shared_asked, module)?)?;
-    module.add_function(wrap_pyfunction!(shared_told, module)?)?;
+    module.add_class::<SharedClaim>()?;
+    module.add_class::<SharedSettlement>()?;
+    module.add_function(wrap_pyfunction!(shared_counters, module)?)?;
     module.add_function(wrap_pyfunction!(shared_held, module)?)?;
     module.add_function(wrap_pyfunction!(shared_resolved, module)?)?;
-    module.add_function(wrap_pyfunction!(shared_commit, module)?)?;
-    module.add_function(wrap_pyfunction!(shared_settle, module)?)?;
     module.add_function(wrap_pyfunction!(shared_release, module)?)?;
     module.add_function(wrap_pyfunction!(shared_resolve, module)?)
 }
@@ -136,8 +136,8 @@ impl SharedState {
     }
 }
 
-/// (id, task, keep_until, JSON)
-type HoldRow = (String, String, f64, String);
+/// (id, keep_until, JSON)
+type HoldRow = (String, f64, String);
 /// (key, task, tool, state, owner, began, from when on it stands in the way of others, retain_until, JSON)
 type EntryRow = (String, String, String, &'static str, String, f64, Option<f64>, Option<f64>, String);
 
@@ -145,7 +145,7 @@ type EntryRow = (String, String, String, &'static str, String, f64, Option<f64>,
 #[pyclass(frozen, module = "callgate._core", get_all)]
 pub struct SharedChanges {
     hold: Option<HoldRow>,
-    counters: Vec<(String, f64)>,
+    counters: Option<String>,
     entries: Vec<EntryRow>,
     gone: Vec<String>,
     breakers: Vec<(String, String)>,
@@ -164,7 +164,7 @@ impl SharedChanges {
         let breakers = changes.breakers.into_iter().map(|(name, breaker)| Ok((name, write(&breaker)?)));
         Ok(Self {
             hold: changes.hold.map(hold_row).transpose()?,
-            counters: changes.counters.into_iter().collect(),
+            counters: changes.counters.map(|counters| write(&counters)).transpose()?,
             entries: put.into_iter().filter_map(|(_, entry)| entry).map(entry_row).collect::<Result<_, _>>()?,
             gone: gone.into_iter().map(|(key, _)| key).collect(),
             breakers: breakers.collect::<Result<_, String>>()?,
@@ -176,7 +176,7 @@ impl SharedChanges {
 
 fn hold_row(hold: Hold) -> Result<HoldRow, String> {
     let text = write(&hold)?;
-    Ok((hold.id, hold.task, hold.keep_until, text))
+    Ok((hold.id, hold.keep_until, text))
 }
 
 fn entry_row(entry: Entry) -> Result<EntryRow, String> {
@@ -191,9 +191,34 @@ fn entry_row(entry: Entry) -> Result<EntryRow, String> {
     Ok((effect.key, entry.task, effect.tool, state, entry.owner, began, blocks_from, entry.retain_until, text))
 }
 
+/// (kind, name, JSON) of a row as it is kept: `hold`, `counters` (all of the task), `entry`, `breaker`, `denial`.
+type Row = (PyBackedStr, PyBackedStr, PyBackedStr);
+
+/// The rows of an operation, from those that a store has read.
+fn rows_of(read_rows: Vec<Row>) -> Result<Rows, String> {
+    let mut rows = Rows::default();
+    for (kind, name, text) in read_rows {
+        match &*kind {
+            "hold" => rows.hold = Some(read(&text, "hold of a claim")?),
+            "counters" => rows.counters = read(&text, "counters of a task")?,
+            "entry" => {
+                rows.entries.insert(name.to_string(), read(&text, "entry of a ledger")?);
+            }
+            "breaker" => {
+                rows.breakers.insert(name.to_string(), read(&text, "breaker")?);
+            }
+            "denial" => {
+                rows.denials.insert(name.to_string());
+            }
+            other => return Err(format!("there are no rows of kind `{other}`")),
+        }
+    }
+    Ok(rows)
+}
+
 /// Does an operation on rows; its answer and what it changed.
-fn done<T>(rows: &str, operation: impl FnOnce(&mut Rows) -> T) -> PyResult<(T, SharedChanges)> {
-    let before: Rows = read(rows, "row of shared state").map_err(RowError::new_err)?;
+fn done<T>(rows: Vec<Row>, operation: impl FnOnce(&mut Rows) -> T) -> PyResult<(T, SharedChanges)> {
+    let before = rows_of(rows).map_err(RowError::new_err)?;
     let mut after = before.clone();
     let answer = operation(&mut after);
     Ok((answer, SharedChanges::new(after.since(&before)).map_err(told)?))
@@ -201,27 +226,70 @@ fn done<T>(rows: &str, operation: impl FnOnce(&mut Rows) -> T) -> PyResult<(T, S
 
 /// (id, task, (key, tool) of its effect, names of breakers, denials)
 type Asked = (String, String, Option<(String, String)>, Vec<String>, Vec<String>);
-/// (id, task, whether an effect ended, whether there is usage to add, keys in doubt that it resolves, denials)
-type Told = (String, String, bool, bool, Vec<String>, Vec<String>);
+/// (id, task, whether an effect ended, whether there is usage to add, (key, tool) of an effect that ended late, keys in doubt
+/// that it resolves, denials)
+type Told = (String, String, bool, bool, Option<(String, String)>, Vec<String>, Vec<String>);
 /// (task, (key, tool) of its effect, names of breakers)
 type Held = (String, Option<(String, String)>, Vec<String>);
 
-/// Which rows a claim touches.
-#[pyfunction]
-fn shared_asked(claim: &str) -> PyResult<Asked> {
-    let claim = read_claim(claim)?;
-    let effect = claim.effect.map(|effect| (effect.effect.key, effect.effect.tool));
-    let breakers = claim.breakers.into_iter().map(|breaker| breaker.name).collect();
-    Ok((claim.id, claim.task, effect, breakers, claim.denials))
+/// A claim that was read: which rows it touches, and what it comes to on them.
+#[pyclass(frozen, module = "callgate._core")]
+pub struct SharedClaim {
+    claim: Claim,
 }
 
-/// Which rows a settlement touches, beside those of its hold.
-#[pyfunction]
-fn shared_told(settlement: &str) -> PyResult<Told> {
-    let it = read_settlement(settlement)?;
-    let resolved = it.resolve.into_iter().map(|resolution| resolution.key).collect();
-    let denials = it.deny.into_iter().chain(it.lift).collect();
-    Ok((it.id, it.task, it.effect.is_some(), !it.amounts.is_empty(), resolved, denials))
+#[pymethods]
+impl SharedClaim {
+    #[new]
+    fn new(claim: &str) -> PyResult<Self> {
+        Ok(Self { claim: read_claim(claim)? })
+    }
+
+    /// Which rows it touches.
+    #[getter]
+    fn touches(&self) -> Asked {
+        let claim = &self.claim;
+        let effect = claim.effect.as_ref().map(|it| (it.effect.key.clone(), it.effect.tool.clone()));
+        let breakers = claim.breakers.iter().map(|breaker| breaker.name.clone()).collect();
+        (claim.id.clone(), claim.task.clone(), effect, breakers, claim.denials.clone())
+    }
+
+    /// Commits it on the rows that it touches: the grant, and what to write.
+    fn commit(&self, rows: Vec<Row>, now: f64) -> PyResult<(String, SharedChanges)> {
+        let now = moment(now)?;
+        let (grant, changes) = done(rows, |rows| shared::commit(rows, &self.claim, now))?;
+        Ok((write(&grant).map_err(told)?, changes))
+    }
+}
+
+/// A settlement that was read: which rows it touches, and what it comes to on them.
+#[pyclass(frozen, module = "callgate._core")]
+pub struct SharedSettlement {
+    settlement: Settlement,
+}
+
+#[pymethods]
+impl SharedSettlement {
+    #[new]
+    fn new(settlement: &str) -> PyResult<Self> {
+        Ok(Self { settlement: read_settlement(settlement)? })
+    }
+
+    /// Which rows it touches, beside those of its hold.
+    #[getter]
+    fn touches(&self) -> Told {
+        let it = &self.settlement;
+        let resolved = it.resolve.iter().map(|resolution| resolution.key.clone()).collect();
+        let denials = it.deny.iter().chain(&it.lift).cloned().collect();
+        let late = it.late.as_ref().map(|late| (late.effect.effect.key.clone(), late.effect.effect.tool.clone()));
+        (it.id.clone(), it.task.clone(), it.effect.is_some(), !it.amounts.is_empty(), late, resolved, denials)
+    }
+
+    /// Settles on the rows that it touches: whether that is new, and what to write.
+    fn settle(&self, rows: Vec<Row>, now: f64) -> PyResult<(bool, SharedChanges)> {
+        let now = moment(now)?;
+        done(rows, |rows| shared::settle(rows, &self.settlement, now))
+    }
 }
 
 /// The key of the entry that a resolution touches.
@@ -233,29 +301,20 @@ fn shared_resolved(resolution: &str) -> PyResult<String> {
 /// Which rows a hold touches when it ends.
 #[pyfunction]
 fn shared_held(hold: &str) -> PyResult<Held> {
-    let hold: Hold = read(hold, "row of shared state").map_err(RowError::new_err)?;
+    let hold: Hold = read(hold, "hold of a claim").map_err(RowError::new_err)?;
     let effect = hold.effect.map(|effect| (effect.effect.key, effect.effect.tool));
     Ok((hold.task, effect, hold.passages.into_keys().collect()))
 }
 
-/// Commits a claim on the rows that it touches: the grant, and what to write.
+/// The counters of a task, from their row.
 #[pyfunction]
-fn shared_commit(rows: &str, claim: &str, now: f64) -> PyResult<(String, SharedChanges)> {
-    let (claim, now) = (read_claim(claim)?, moment(now)?);
-    let (grant, changes) = done(rows, |rows| shared::commit(rows, &claim, now))?;
-    Ok((write(&grant).map_err(told)?, changes))
-}
-
-/// Settles on the rows that it touches: whether that is new, and what to write.
-#[pyfunction]
-fn shared_settle(rows: &str, settlement: &str, now: f64) -> PyResult<(bool, SharedChanges)> {
-    let (settlement, now) = (read_settlement(settlement)?, moment(now)?);
-    done(rows, |rows| shared::settle(rows, &settlement, now))
+fn shared_counters(counters: &str) -> PyResult<BTreeMap<String, f64>> {
+    read(counters, "counters of a task").map_err(RowError::new_err)
 }
 
 /// Releases a claim on the rows that it touches: whether that is new, and what to write.
 #[pyfunction]
-fn shared_release(rows: &str, claim_id: &str, task: &str, now: f64) -> PyResult<(bool, SharedChanges)> {
+fn shared_release(rows: Vec<Row>, claim_id: &str, task: &str, now: f64) -> PyResult<(bool, SharedChanges)> {
     let now = moment(now)?;
     named(claim_id, "claim")?;
     done(rows, |rows| shared::release(rows, claim_id, task, now))
@@ -263,7 +322,7 @@ fn shared_release(rows: &str, claim_id: &str, task: &str, now: f64) -> PyResult<
 
 /// Resolves a doubt on the row of its key: whether there was one, and what to write.
 #[pyfunction]
-fn shared_resolve(rows: &str, resolution: &str, now: f64) -> PyResult<(bool, SharedChanges)> {
+fn shared_resolve(rows: Vec<Row>, resolution: &str, now: f64) -> PyResult<(bool, SharedChanges)> {
     let (resolution, now): (Resolution, _) = (read(resolution, "resolution").map_err(told)?, moment(now)?);
     done(rows, |rows| shared::resolve(&mut rows.entries, &resolution, now))
 }

@@ -23,6 +23,9 @@ type GivenCall<'py> = (Loose, Bound<'py, PyAny>, Option<Loose>, Option<Bound<'py
 /// What a store has to be told after verdicts: (id, task) of claims to release, claims to commit, settlements.
 type ForTheStore = (Vec<(String, String)>, Vec<String>, Vec<String>);
 
+/// What has to be released, as (id, task), and then to be committed, as JSON.
+type ToAskAnew = (Vec<(String, String)>, Vec<String>);
+
 fn json<T: Told>(value: &T) -> PyResult<String> {
     value.told().map_err(PyValueError::new_err)
 }
@@ -95,14 +98,11 @@ impl TaskClaims {
         wait(&mut state, Waiting { prepared, agent, given: Vec::new() })
     }
 
-    /// The second half of both: the verdicts, and what the store has to be told. Each answer is (grant as JSON, None), or (None,
-    /// why there is none).
+    /// Takes the answers. Where a call of a batch holds something and will not run, which a later one could use, it says what has
+    /// to be released, as (id, task), and then to be committed, as JSON. Each answer is (grant as JSON, None), or (None, why
+    /// there is none).
     #[pyo3(signature = (answers))]
-    fn admit_prepared(
-        &self,
-        py: Python<'_>,
-        answers: Vec<(Option<String>, Option<String>)>,
-    ) -> PyResult<(Vec<Verdict>, ForTheStore)> {
+    fn answered(&self, answers: Vec<(Option<String>, Option<String>)>) -> PyResult<ToAskAnew> {
         let answers = answers.into_iter().map(|(grant, why)| match grant {
             Some(text) => Answer::read(&text),
             None => Answer::Failed(why.unwrap_or_default()),
@@ -110,10 +110,26 @@ impl TaskClaims {
         let answers: Vec<Answer> = answers.collect();
         let of = self.state.get();
         let mut state = of.lock()?;
-        let Some(Waiting { mut prepared, agent, given }) = state.waiting.take() else {
+        let Some(mut waiting) = state.waiting.take() else {
             return Err(PyRuntimeError::new_err("nothing was prepared"));
         };
-        prepared.answer(answers);
+        waiting.prepared.answer(answers);
+        let (policy, task) = state.of(&of.guard, &waiting.agent);
+        let idle = task.revise(&policy, &mut waiting.prepared);
+        if idle.is_empty() {
+            state.waiting = Some(waiting);
+            return Ok((idle, Vec::new()));
+        }
+        Ok((idle, wait(&mut state, waiting)?))
+    }
+
+    /// The second half of both, once everything is answered: the verdicts, and what the store has to be told.
+    fn admit_prepared(&self, py: Python<'_>) -> PyResult<(Vec<Verdict>, ForTheStore)> {
+        let of = self.state.get();
+        let mut state = of.lock()?;
+        let Some(Waiting { prepared, agent, given }) = state.waiting.take() else {
+            return Err(PyRuntimeError::new_err("nothing was prepared"));
+        };
         let (policy, task) = state.of(&of.guard, &agent);
         let (verdicts, told_after) = task.admit_prepared(&policy, prepared);
         drop(state);
@@ -146,6 +162,22 @@ impl TaskClaims {
         let (policy, task) = state.of_call(&of.guard, call_id);
         let (assessment, told) = task.observe_apart(&policy, call_id, &outcome, now).map_err(unknown)?;
         Ok((Assessment { assessment }, settlement(told)?))
+    }
+
+    /// `came_late`, with what has to be settled, if anything.
+    #[pyo3(signature = (name, *, result = None, known = false, error = None))]
+    fn came_late(
+        &self,
+        name: &str,
+        result: Option<&Bound<'_, PyAny>>,
+        known: bool,
+        error: Option<ReportedError>,
+    ) -> PyResult<Option<String>> {
+        let outcome = outcome(result, known, error, false, None, None, None);
+        let of = self.state.get();
+        let mut state = of.lock()?;
+        let (policy, task) = state.of_late(&of.guard, name);
+        settlement(task.came_late(&policy, name, &outcome))
     }
 
     /// `abandon`, with the (id, task) of what has to be released, if anything.

@@ -105,6 +105,12 @@ impl State {
         let agent = self.task.agent_of(call_id).unwrap_or_default().to_owned();
         self.of(guard, &agent)
     }
+
+    /// The same for a call that was given up and goes on.
+    pub(crate) fn of_late(&mut self, guard: &Guard, name: &str) -> (Arc<Policy>, &mut CoreTask) {
+        let agent = self.task.late_agent(name).unwrap_or_default().to_owned();
+        self.of(guard, &agent)
+    }
 }
 
 /// What ending a round tells: notes, proposals, skipped capabilities.
@@ -290,6 +296,31 @@ impl TaskState {
         let told = self.with_claims(task, |task, claims| task.observe_with(claims, &policy, call_id, &outcome, now));
         let assessment = told.map_err(unknown)?;
         Ok(Assessment { assessment })
+    }
+
+    /// A call that is out goes on when it is given up; under this name is told what it brings then.
+    fn follow(&self, call_id: &str, name: &str) -> PyResult<()> {
+        self.lock()?.task.follow(call_id, name);
+        Ok(())
+    }
+
+    /// What a call brought that was given up.
+    #[pyo3(signature = (name, *, result = None, known = false, error = None))]
+    fn came_late(
+        &self,
+        name: &str,
+        result: Option<&Bound<'_, PyAny>>,
+        known: bool,
+        error: Option<ReportedError>,
+    ) -> PyResult<()> {
+        let outcome = outcome(result, known, error, false, None, None, None);
+        let mut state = self.lock()?;
+        let (policy, task) = state.of_late(&self.guard, name);
+        if let Some(settlement) = task.came_late(&policy, name, &outcome) {
+            let now = task.claim_time();
+            self.with_claims(task, |_, claims| claims.settle(&settlement, now));
+        }
+        Ok(())
     }
 
     /// A call that was allowed never ran.

@@ -73,6 +73,22 @@ def settlement(
     return json.dumps(body)
 
 
+def late(settlement_id: str, claimed: str, effect: str, *, result: Any = None) -> str:
+    """A settlement of what a call brought that was given up before.
+
+    Args:
+        settlement_id: its own id.
+        claimed: the claim of the call.
+        effect: `completed`, `free` or `unknown`.
+        result: what a completed effect brought.
+    """
+    body = json.loads(claimed)
+    end = json.loads(settlement("", effect=effect, result=result))["effect"]
+    return settlement(
+        settlement_id, task=body["task"], late={"owner": body["id"], "effect": body["effect"], "end": end}
+    )
+
+
 def answer(store: Store, text: str, now: float = START) -> Any:
     """What a store says to a claim, as data."""
     return json.loads(store.commit(text, now))

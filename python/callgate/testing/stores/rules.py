@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from callgate.stores import SessionConflict, Store
+from callgate.stores.entry import LateWord
 
-from .messages import LEASE, START, answer, claim, same, settlement, state, taken
+from .messages import LEASE, START, answer, claim, late, same, settlement, state, taken
 
 if TYPE_CHECKING:
     from . import OpenStore
@@ -129,6 +130,26 @@ def a_doubt_is_ended_by_who_finds_out(open_store: OpenStore) -> None:
     same("who said so", (known.state, known.by, known.ended), ("completed", "anna", later))
 
 
+def a_doubt_is_ended_by_what_its_call_brings_late(open_store: OpenStore) -> None:
+    """A call that was given up and goes on: it is believed, once, and is only noted where others know better."""
+    store = open_store()
+    claims = {key: claim(key, key=key, target=key) for key in ("went", "failed", "said")}
+    for key, text in claims.items():
+        taken(store, text)
+        store.settle(settlement(key, effect="unknown"), START + 1)
+    store.resolve(json.dumps({"key": "said", "landed": True, "by": "anna", "result": None}), START + 2)
+    went = late("1", claims["went"], "completed", result=7)
+    same("new, then known", [store.settle(went, START + 3), store.settle(went, START + 3)], [True, False])
+    store.settle(late("2", claims["failed"], "free"), START + 3)
+    store.settle(late("3", claims["said"], "free"), START + 4)
+    known = answer(store, claim("a", key="went", target="went"), START + 5)["effect"]
+    same("went through", known, {"state": "completed", "at": START + 3, "result": "7"})
+    same("did not happen", state(store, claim("b", key="failed", target="failed"), START + 5), "new")
+    [entry] = store.entries(START + 5, key="said")
+    same("stands", (entry.state, entry.by, entry.ended), ("completed", "anna", START + 2))
+    same("and is noted", entry.late, LateWord(START + 4, landed=False))
+
+
 def a_breaker_lets_one_probe_through(open_store: OpenStore) -> None:
     """It opens by failures, and after its time is closed by the success of its only probe."""
     store = open_store()
@@ -237,6 +258,7 @@ RULES: Final = (
     an_effect_is_completed_with_its_result,
     a_completed_effect_is_forgotten_in_time_and_a_doubt_never,
     a_doubt_is_ended_by_who_finds_out,
+    a_doubt_is_ended_by_what_its_call_brings_late,
     a_breaker_lets_one_probe_through,
     a_denial_is_kept_until_it_is_lifted,
     entries_are_listed_by_task_state_and_key,

@@ -74,6 +74,17 @@ pub(crate) struct Confirmed {
     times: FxHashMap<u64, u64>,
     /// Reasons that ask no more, by call or target.
     standing: FxHashMap<u64, Vec<(Reason, Option<String>)>>,
+    /// Yeses of which nothing came, since the store could not be used just then, by call.
+    #[serde(default)]
+    waiting: FxHashMap<u64, Waiting>,
+}
+
+/// A yes that counts once the store can be used again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Waiting {
+    told: Vec<(Reason, Option<String>)>,
+    /// When it was said, on the clock of claims: it is no yes to what came into doubt since.
+    at: f64,
 }
 
 impl Confirmed {
@@ -106,11 +117,36 @@ impl Confirmed {
         }
     }
 
-    /// Whether a yes that lasts covers this reason.
+    /// Whether a yes that lasts, or one that waits for the store, covers this reason.
     pub(crate) fn covers(&self, call: &Call, told: &AskedBy) -> bool {
+        // of doubts the ledger says which a yes covers
+        if told.0 == Reason::AmbiguousEffect {
+            return false;
+        }
         let told = (told.0, told.1.as_deref());
         let at = |place| self.standing.get(&place).is_some_and(|standing| standing.iter().any(|have| is(have, told)));
-        !self.standing.is_empty() && (at(call.loose) || at(call.place()))
+        let waits = || self.waiting.get(&call.loose).is_some_and(|it| it.told.iter().any(|have| is(have, told)));
+        (!self.standing.is_empty() && (at(call.loose) || at(call.place()))) || (!self.waiting.is_empty() && waits())
+    }
+
+    /// The store could not be used just when a person said yes: the same call may run once it can.
+    pub(crate) fn wait(&mut self, call: &Call, told: &[AskedBy], at: f64) {
+        let told = told.iter().map(|(reason, rule)| (*reason, rule.as_deref().map(str::to_owned))).collect();
+        make_room(&mut self.waiting, &call.loose, PAST_CALLS);
+        self.waiting.insert(call.loose, Waiting { told, at });
+    }
+
+    /// Up to when a yes that waits covers doubts about effects; nothing where there is none.
+    pub(crate) fn waits_for(&self, call: &Call) -> Option<f64> {
+        let waiting = self.waiting.get(&call.loose)?;
+        waiting.told.iter().any(|(reason, _)| *reason == Reason::AmbiguousEffect).then_some(waiting.at)
+    }
+
+    /// The call runs, or a person said no to it: a yes that waited is used up.
+    pub(crate) fn use_up(&mut self, call: &Call) {
+        if !self.waiting.is_empty() {
+            self.waiting.remove(&call.loose);
+        }
     }
 }
 

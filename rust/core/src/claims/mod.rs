@@ -3,6 +3,7 @@
 mod amounts;
 mod confirmed;
 mod doubt;
+mod late;
 mod prepare;
 mod revive;
 mod settle;
@@ -17,6 +18,7 @@ use crate::shared::{Claim, Entry, Grant, Settlement, Shared};
 pub(crate) use confirmed::Confirmed;
 pub use confirmed::{Grants, Scope};
 pub(crate) use doubt::Doubts;
+pub(crate) use late::Late;
 pub use prepare::Prepared;
 pub(crate) use prepare::{Attempts, PreparedCall};
 pub use revive::Revival;

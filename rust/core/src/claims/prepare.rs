@@ -33,6 +33,8 @@ pub struct Prepared {
     pub(crate) attempts: Option<Attempts>,
     /// A person has said yes to the one call of it.
     pub(crate) approval: Option<Approval>,
+    /// Which of its calls was answered last.
+    pub(crate) latest: usize,
 }
 
 /// Further attempts: they take no step of their own.
@@ -55,29 +57,30 @@ pub(crate) struct PreparedCall {
 impl Prepared {
     /// The claims that have to be answered, in this order.
     pub fn claims(&self) -> impl Iterator<Item = &Claim> {
-        let step = self.step.iter().map(|(claim, _)| claim);
-        step.chain(self.calls.iter().filter_map(|it| it.held.claim.as_deref()))
+        let step = self.step.iter().filter(|(_, answer)| answer.is_none()).map(|(claim, _)| claim);
+        let open = self.calls.iter().filter(|it| it.held.answer.is_none());
+        step.chain(open.filter_map(|it| it.held.claim.as_deref()))
     }
 
     /// Puts the answers to them in, in the same order.
     pub fn answer(&mut self, answers: impl IntoIterator<Item = Answer>) {
         let mut answers = answers.into_iter();
-        if let Some((_, answer)) = &mut self.step {
-            *answer = answers.next();
-        }
-        for held in self.calls.iter_mut().map(|it| &mut it.held).filter(|held| held.claim.is_some()) {
-            held.answer = answers.next();
-        }
+        self.answer_each(|_| answers.next());
     }
 
     /// Has each claim answered.
     pub(crate) fn answer_with(&mut self, mut answer: impl FnMut(&Claim) -> Grant) {
-        if let Some((claim, answered)) = &mut self.step {
-            *answered = Some(Answer::Granted(answer(claim)));
+        self.answer_each(|claim| Some(Answer::Granted(answer(claim))));
+    }
+
+    fn answer_each(&mut self, mut answer: impl FnMut(&Claim) -> Option<Answer>) {
+        if let Some((claim, answered)) = self.step.as_mut().filter(|(_, answered)| answered.is_none()) {
+            *answered = answer(claim);
         }
-        for held in self.calls.iter_mut().map(|it| &mut it.held) {
-            if let Some(claim) = &held.claim {
-                held.answer = Some(Answer::Granted(answer(claim)));
+        for (at, held) in self.calls.iter_mut().map(|it| &mut it.held).enumerate() {
+            if let (Some(claim), None) = (&held.claim, &held.answer) {
+                held.answer = answer(claim);
+                self.latest = at;
             }
         }
     }
@@ -155,7 +158,8 @@ impl Task {
         if !is_first && !self.is_over(policy, call) && policy.each().any(|policy| policy.mode == Mode::Enforce) {
             return Held::default();
         }
-        self.claim_alone(policy, call, false)
+        let waits = self.confirmed.waits_for(call);
+        self.claim_alone(policy, call, (waits.is_some(), waits))
     }
 
     /// Whether a call has to hold anything.
@@ -163,8 +167,8 @@ impl Task {
         call.tool.has_effects() || call.tool.breaker.is_some() || self.sharing.all
     }
 
-    /// What a call has to hold by itself. `again`: a person said yes to it in spite of a doubt.
-    pub(crate) fn claim_alone(&mut self, policy: &Policy, call: &Call, again: bool) -> Held {
+    /// What a call has to hold by itself. `again`: a person said yes to it in spite of a doubt, and when, if not just now.
+    pub(crate) fn claim_alone(&mut self, policy: &Policy, call: &Call, again: (bool, Option<f64>)) -> Held {
         if !self.shares(call) || call.fault.is_some() || policy.is_nobody {
             return Held::default();
         }
@@ -215,12 +219,14 @@ impl Task {
     pub(crate) fn learn_counts(&mut self, prepared: &Prepared) {
         let mut taken: Vec<Amount> = Vec::new();
         let mut last = None;
-        for it in &prepared.calls {
+        for (at, it) in prepared.calls.iter().enumerate() {
             let (Some(claim), Some(grant)) = (&it.held.claim, it.held.grant()) else { continue };
             if grant.taken || claim.forced {
                 taken.extend(claim.amounts.iter().cloned());
             }
-            last = Some(grant);
+            if last.is_none() || at <= prepared.latest {
+                last = Some(grant);
+            }
         }
         if let Some(grant) = last {
             let mut counts = grant.counts.clone();
@@ -234,7 +240,14 @@ impl Task {
         }
     }
 
-    fn effect(&self, policy: &Policy, call: &Call, id: &str, again: bool, held: &mut Held) -> Option<EffectClaim> {
+    fn effect(
+        &self,
+        policy: &Policy,
+        call: &Call,
+        id: &str,
+        (again, again_at): (bool, Option<f64>),
+        held: &mut Held,
+    ) -> Option<EffectClaim> {
         let tool = &*call.tool;
         let scope = EffectScope {
             task: self,
@@ -260,7 +273,7 @@ impl Task {
                 held.key = Some(key.as_str().into());
                 let call = loose_digest(policy, call);
                 let effect = EffectKey { key, declared: true, once: true, tool: name, target, call, verify: told };
-                return Some(EffectClaim { effect, retain: Some(idempotency.retain), again, resend });
+                return Some(EffectClaim { effect, retain: Some(idempotency.retain), again, again_at, resend });
             }
             Some((_, Err(why))) => {
                 // where nothing is enforced the call runs all the same, and may be lost
@@ -282,7 +295,7 @@ impl Task {
         };
         let effect = EffectKey { key, declared: false, once, tool: name, target, call, verify: told };
         let retain = self.sharing.all.then_some(RETAIN);
-        Some(EffectClaim { effect, retain, again, resend: false })
+        Some(EffectClaim { effect, retain, again, again_at, resend: false })
     }
 }
 

@@ -103,7 +103,7 @@ impl Task {
     }
 }
 
-fn effect_end(call: &Call, judged: &Judged, outcome: &Outcome, declared: bool) -> EffectEnd {
+pub(super) fn effect_end(call: &Call, judged: &Judged, outcome: &Outcome, declared: bool) -> EffectEnd {
     if !judged.failed {
         return EffectEnd::Completed { result: kept(outcome).filter(|_| declared) };
     }

@@ -71,7 +71,7 @@ impl Task {
         let round = self.sessions.get(session).and_then(|session| session.round.as_ref());
         // it coalesces with an equal call of its round that was dispatched, and only with such
         let coalesces = round.is_some_and(|it| it.firsts.get(&call.exact.0).is_some_and(|first| it.ran(first)));
-        let mut held = if coalesces { Held::default() } else { self.claim_alone(policy, &call, again) };
+        let mut held = if coalesces { Held::default() } else { self.claim_alone(policy, &call, (again, None)) };
         if let Some(claim) = &mut held.claim {
             // this is what ends them
             claim.denials.clear();
@@ -79,7 +79,7 @@ impl Task {
         let lift = self.lift_settlement(policy, &call);
         let approval = Approval { told, lift };
         let calls = vec![PreparedCall { call, id, is_bad: false, held }];
-        Ok(Prepared { session, calls, step: None, attempts: None, approval: Some(approval) })
+        Ok(Prepared { session, calls, step: None, attempts: None, approval: Some(approval), latest: 0 })
     }
 
     /// The second half.
@@ -109,6 +109,9 @@ impl Task {
         let given = Given { told: &told, held: Some(&held), ..Given::default() };
         let mut decision = self.decide_now(policy, &call, (&id, false), given);
         decision.again = true;
+        if decision.action != Action::Allow && held.failure().is_some() {
+            self.confirmed.wait(&call, &told, self.claim_time());
+        }
         let (exact, loose) = (call.exact.0, call.loose);
         let verdict = self.commit(policy, (call, id), decision, held, after);
         if !implicit {
@@ -183,6 +186,7 @@ impl Task {
             self.incidents.denied(rule);
         }
         self.journal.denied();
+        self.confirmed.use_up(&call);
         self.decisions.denied(&call, &id, no, now);
         let count = self.denied.record(&call, rules, no, now);
         let noted = call.tool.detectors.denied.is_some_and(|rungs| rungs.notes(count));

@@ -33,7 +33,16 @@ impl Task {
     ) -> Vec<Verdict> {
         let mut prepared = self.prepare(policy, agent, requests, now);
         let at = self.claim_time();
-        prepared.answer_with(|claim| claims.commit(claim, at));
+        loop {
+            prepared.answer_with(|claim| claims.commit(claim, at));
+            let idle = self.revise(policy, &mut prepared);
+            if idle.is_empty() {
+                break;
+            }
+            for (id, task) in &idle {
+                claims.release(id, task, at);
+            }
+        }
         let (verdicts, after) = self.admit_prepared(policy, prepared);
         after.tell(claims, at);
         verdicts
@@ -65,7 +74,7 @@ impl Task {
             calls.push(PreparedCall { call, id, is_bad, held });
         }
         let attempts = step_before.map(|before| Attempts { step: Some(before).filter(|_| !own) });
-        Prepared { session, calls, step, attempts, approval: None }
+        Prepared { session, calls, step, attempts, approval: None, latest: 0 }
     }
 
     /// The second half: judges the calls, once their claims are answered, and says what is to be told of that.
@@ -74,7 +83,7 @@ impl Task {
             self.learn_counts(&prepared);
         }
         let mut after = After::default();
-        let Prepared { session, calls, step, attempts, approval } = prepared;
+        let Prepared { session, calls, step, attempts, approval, .. } = prepared;
         let taken = |task: &Self| {
             task.sessions.get(session).and_then(|it| it.round.as_ref()).is_some_and(|round| round.step_taken)
         };

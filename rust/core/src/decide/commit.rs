@@ -145,6 +145,7 @@ impl Task {
             }
             return Fate::NotRun;
         }
+        self.confirmed.use_up(call);
         if retry {
             if let Some(attempts) = session.attempts.get_mut(&call.loose) {
                 attempts.retries = attempts.retries.saturating_add(1);
@@ -162,7 +163,8 @@ impl Task {
         self.out_changing = self.out_changing.saturating_add(usize::from(!call.is_read()));
         let (call, approved) = (Arc::clone(call), false);
         let (read_version, dispatched) = (self.read_version, self.claim_time());
-        let out = Out { call, round, first, retry, read_version, approved, substitute, held, dispatched };
+        let out =
+            Out { call, round, first, retry, read_version, approved, substitute, held, dispatched, follows: None };
         self.out.insert(Arc::clone(call_id), out);
         Fate::Out
     }

@@ -5,6 +5,7 @@ mod commit;
 mod findings;
 mod held;
 mod ladder;
+mod revise;
 mod rules;
 mod strictest;
 

@@ -107,6 +107,7 @@ impl Task {
         let in_doubt = judged.class == Some(ErrorClass::Ambiguous) && call.tool.has_effects();
         let verification = if in_doubt { self.doubt(&out) } else { asked_again };
         let settlement = self.settlement(&judged, outcome, &out, resolutions, policy);
+        self.keep_for_late(&out, settlement.as_ref());
         let marks = self.fill_needs(policy, &mut judged, &id, outcome, &out);
         let others = self.stirred.saturating_sub(self.stirred_by.get(&call.loose).copied().unwrap_or(0));
         let assessed = (judged.grade, judged.class, judged.gaps.clone());

@@ -59,7 +59,7 @@ fn claim(random: &mut Random, n: usize) -> Claim {
         id: format!("c{n}"),
         task: "t".to_owned(),
         amounts: vec![Amount { counter: "tool_calls".to_owned(), amount, limit: Some(LIMIT) }],
-        effect: Some(EffectClaim { effect, retain: None, again: random.below(4) == 0, resend: false }),
+        effect: Some(EffectClaim { effect, retain: None, again: random.below(4) == 0, again_at: None, resend: false }),
         breakers: vec![BreakerClaim {
             name: "tool:pay".to_owned(),
             failures: 2,

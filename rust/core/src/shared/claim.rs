@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::text::{never, unsaid};
+
 /// What a call has to hold before it runs: all of it is taken, or nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -53,10 +55,12 @@ pub struct EffectKey {
     /// The tool.
     pub tool: String,
     /// Hex digest of what it acts upon, where that is declared.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// Hex SHA-256 of the call's loose identity: another one under a declared key is a conflict.
     pub call: String,
     /// The verifying call, as JSON `{"tool": …, "arguments": …}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<String>,
 }
 
@@ -68,12 +72,17 @@ pub struct EffectClaim {
     #[serde(flatten)]
     pub effect: EffectKey,
     /// Seconds for which a completed entry is remembered; None: for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub retain: Option<f64>,
     /// A person said yes: it may run although an earlier attempt is unknown.
+    #[serde(skip_serializing_if = "unsaid")]
     pub again: bool,
+    /// When they said so, if that was before the claim: what came into doubt since is not meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again_at: Option<f64>,
     /// It takes its key, and doing it twice under one key is doing it once: it may run although an earlier attempt under
     /// its own key is unknown.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "unsaid")]
     pub resend: bool,
 }
 
@@ -176,6 +185,9 @@ pub struct Settlement {
     pub breakers: Vec<(String, BreakerEnd)>,
     /// Doubts about other entries that it ends.
     pub resolve: Vec<Resolution>,
+    /// What a call of the task brought after all that was given up before, and was told as unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late: Option<Box<LateEnd>>,
     /// Denials to put on record.
     pub deny: Vec<String>,
     /// Denials to take off the record.
@@ -195,6 +207,18 @@ pub enum EffectEnd {
     Free,
     /// Nobody knows.
     Unknown,
+}
+
+/// What became of an effect whose call was given up and went on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LateEnd {
+    /// The claim that began it.
+    pub owner: String,
+    /// What it claimed.
+    pub effect: EffectClaim,
+    /// What became of it.
+    pub end: EffectEnd,
 }
 
 /// What a call says of a breaker.
@@ -236,7 +260,17 @@ pub enum EntryState {
     Unknown,
 }
 
-/// What the ledger knows of an effect.
+/// What the call of an effect told after all, where that goes against what the ledger had from others by then.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LateWord {
+    /// When.
+    pub at: f64,
+    /// It happened; else it did not.
+    pub landed: bool,
+}
+
+/// What the ledger knows of an effect. As text it leaves out what says nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Entry {
@@ -254,19 +288,30 @@ pub struct Entry {
     /// When its owner counts as dead.
     pub lease_until: f64,
     /// When it was completed, or came into doubt.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<f64>,
     /// Seconds for which it is remembered once it is completed; None: for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub retain: Option<f64>,
     /// When it is forgotten; None: never.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub retain_until: Option<f64>,
     /// What it brought, as JSON, where it was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// How often the doubt was looked into in vain.
+    #[serde(skip_serializing_if = "never")]
     pub checked: u64,
     /// Who ended the doubt, where somebody did.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// Since when an attempt before the owner's is in doubt, where a person let it run in spite of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub doubt: Option<f64>,
     /// A person let another call of the tool run in spite of this doubt: it stands in the way of its own key alone.
+    #[serde(skip_serializing_if = "unsaid")]
     pub waived: bool,
+    /// What a call of it told late that goes against how it stands, or stood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late: Option<LateWord>,
 }

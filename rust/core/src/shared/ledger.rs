@@ -1,7 +1,7 @@
 //! The ledger of effects: what is known of each before it is begun, what becomes of it, and who ends a doubt.
 use std::collections::BTreeMap;
 
-use super::claim::{EffectAnswer, EffectClaim, EffectEnd, EffectKey, Entry, EntryState, Resolution};
+use super::claim::{EffectAnswer, EffectClaim, EffectEnd, EffectKey, Entry, EntryState, LateEnd, LateWord, Resolution};
 
 /// Entries by key.
 pub type Entries = BTreeMap<String, Entry>;
@@ -81,6 +81,14 @@ impl Entry {
     }
 }
 
+impl EffectClaim {
+    /// A person has said that it may run in spite of this doubt.
+    fn covers(&self, doubt: &Entry) -> bool {
+        let since = doubt.ended.unwrap_or(doubt.lease_until);
+        self.again && self.again_at.is_none_or(|at| since <= at)
+    }
+}
+
 /// What the ledger says of an effect. Changes nothing but what time has changed already.
 pub(super) fn ask(entries: &mut Entries, claim: &EffectClaim, by: Beginner<'_>) -> EffectAnswer {
     let (effect, now) = (&claim.effect, by.now);
@@ -97,16 +105,14 @@ pub(super) fn ask(entries: &mut Entries, claim: &EffectClaim, by: Beginner<'_>) 
                 let (at, result) = (entry.ended.unwrap_or(since), entry.result.clone());
                 return EffectAnswer::Completed { at, result };
             }
-            EntryState::Unknown if !(claim.again || claim.resend) => return entry.doubted(),
+            EntryState::Unknown if !(claim.covers(entry) || claim.resend) => return entry.doubted(),
             EntryState::InFlight | EntryState::Unknown => {}
         }
     }
-    if !claim.again {
-        if let Some(other) = entries.values().find(|entry| entry.blocks(effect, by.task, now)) {
-            return other.doubted();
-        }
+    match entries.values().find(|entry| entry.blocks(effect, by.task, now) && !claim.covers(entry)) {
+        Some(other) => other.doubted(),
+        None => EffectAnswer::New,
     }
-    EffectAnswer::New
 }
 
 /// Begins an effect of which `ask` has said that it is new.
@@ -142,9 +148,7 @@ pub(super) fn end(entries: &mut Entries, claim: Option<&EffectClaim>, by: Beginn
             // its doubt was ended as absent, wrongly: it happened after all
             begin(entries, claim, by);
         }
-        if claim.again {
-            waive(entries, &claim.effect, by);
-        }
+        waive(entries, claim, by);
     }
     let Some(entry) = entries.get_mut(&key).filter(|entry| entry.owner == by.id) else { return };
     if entry.state == EntryState::Completed {
@@ -158,7 +162,11 @@ pub(super) fn end(entries: &mut Entries, claim: Option<&EffectClaim>, by: Beginn
         EffectEnd::Unknown => {
             entry.state = EntryState::Unknown;
             entry.ended = Some(by.now);
-            entry.doubt = None;
+        }
+        EffectEnd::Free if entry.late.is_some_and(|word| word.landed) => {
+            // this attempt did not happen, but the one before it did
+            let result = entry.result.take();
+            entry.complete(result, None, by.now);
         }
         EffectEnd::Free if entry.doubt.is_some() => {
             // this attempt did not happen, but what became of the one before it is as unknown as ever
@@ -171,9 +179,69 @@ pub(super) fn end(entries: &mut Entries, claim: Option<&EffectClaim>, by: Beginn
     }
 }
 
+/// Takes in what a call brought after all that was given up and is in doubt since. It ends that doubt, and nothing that others
+/// have found out or begun meanwhile: what goes against that is noted beside it.
+pub(super) fn late(entries: &mut Entries, late: &LateEnd, task: &str, now: f64) {
+    let LateEnd { owner, effect, end } = late;
+    let (key, by) = (&effect.effect.key, Beginner { id: owner, task, now, lease_until: now });
+    match end {
+        EffectEnd::Completed { result } => {
+            waive(entries, effect, by);
+            happened(entries, effect, by, result.as_ref());
+        }
+        EffectEnd::Free => {
+            let Some(entry) = entries.get_mut(key).filter(|entry| entry.owner == *owner) else { return };
+            if entry.state == EntryState::Completed {
+                entry.late = Some(LateWord { at: now, landed: false });
+            } else if let Some(before) = entry.doubt.take() {
+                // what became of the attempt before it is as unknown as ever
+                entry.state = EntryState::Unknown;
+                entry.ended = Some(before);
+            } else {
+                entries.remove(key);
+            }
+        }
+        EffectEnd::Unknown => {}
+    }
+}
+
+fn happened(entries: &mut Entries, effect: &EffectClaim, by: Beginner<'_>, result: Option<&String>) {
+    let (key, word) = (&effect.effect.key, LateWord { at: by.now, landed: true });
+    let Some(entry) = entries.get_mut(key) else {
+        if effect.effect.once {
+            // its doubt was ended as absent, wrongly
+            begin(entries, effect, by);
+            if let Some(entry) = entries.get_mut(key) {
+                entry.complete(result.cloned(), None, by.now);
+                entry.late = Some(word);
+            }
+        }
+        return;
+    };
+    if entry.in_doubt(by.now) {
+        if entry.effect.once {
+            entry.complete(result.cloned(), None, by.now);
+        } else {
+            entries.remove(key);
+        }
+    } else if entry.state == EntryState::InFlight {
+        // another call is at it; under a key that the tool takes, twice is once
+        if !effect.resend {
+            entry.late = Some(word);
+            entry.result = result.cloned();
+        }
+    } else if entry.result.is_none() && entry.owner == by.id {
+        entry.result = result.cloned();
+    }
+}
+
 /// A person let an effect run in spite of these doubts, and it happened: they stand in the way of their own keys alone.
-fn waive(entries: &mut Entries, effect: &EffectKey, by: Beginner<'_>) {
-    for entry in entries.values_mut().filter(|entry| entry.blocks(effect, by.task, by.now)) {
+fn waive(entries: &mut Entries, claim: &EffectClaim, by: Beginner<'_>) {
+    if !claim.again {
+        return;
+    }
+    let blocks = |entry: &Entry| entry.blocks(&claim.effect, by.task, by.now) && claim.covers(entry);
+    for entry in entries.values_mut().filter(|entry| blocks(entry)) {
         entry.age(by.now);
         entry.waived = true;
     }

@@ -138,6 +138,10 @@ impl Shared {
         for resolution in &settlement.resolve {
             self.read_entry(&mut before, &resolution.key);
         }
+        if let Some(late) = &settlement.late {
+            self.read_entry(&mut before, &late.effect.effect.key);
+            self.read_doubts(&mut before, &settlement.task, &late.effect.effect.tool, now);
+        }
         self.read_denials(&mut before, &task, &settlement.lift);
         self.read_denials(&mut before, &task, &settlement.deny);
         let mut after = before.clone();
@@ -325,10 +329,12 @@ impl Shared {
 
     fn write(&mut self, task: &str, after: Rows, before: &Rows) {
         let changes = after.since(before);
-        if !changes.counters.is_empty() || !changes.denials.is_empty() || self.tasks.contains_key(task) {
+        if changes.counters.is_some() || !changes.denials.is_empty() || self.tasks.contains_key(task) {
             let account = self.tasks.entry(task.to_owned()).or_default();
             account.turn = self.turn;
-            account.counters.extend(changes.counters);
+            if let Some(counters) = changes.counters {
+                account.counters = counters;
+            }
             for (key, on) in changes.denials {
                 if on {
                     account.denials.insert(key);

@@ -9,6 +9,8 @@ mod any_order;
 mod breaker;
 mod claim;
 mod counters;
+#[cfg(test)]
+mod late_tests;
 mod ledger;
 mod memory;
 mod operation;
@@ -20,7 +22,7 @@ mod text;
 pub use breaker::{Breaker, Passage};
 pub use claim::{
     Amount, BreakerClaim, BreakerEnd, Claim, EffectAnswer, EffectClaim, EffectEnd, EffectKey, Entry, EntryState, Grant,
-    OpenBreaker, Resolution, Settlement,
+    LateEnd, LateWord, OpenBreaker, Resolution, Settlement,
 };
 pub use counters::Counters;
 pub use ledger::{resolve, Entries};

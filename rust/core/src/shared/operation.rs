@@ -76,7 +76,7 @@ fn first(rows: &mut Rows, claim: &Claim, now: f64) -> Grant {
 
 /// The answer to what was asked before. Whoever hears it only after the lease must not run the effect: others may be at it.
 fn again(hold: &Hold, now: f64) -> Grant {
-    let mut grant = hold.grant.clone();
+    let mut grant = Grant { id: hold.id.clone(), ..hold.grant.clone() };
     if let Some(effect) = hold.effect.as_ref().filter(|_| !hold.ended && hold.lease_until <= now) {
         let (key, verify) = (effect.effect.key.clone(), effect.effect.verify.clone());
         grant.taken = false;
@@ -106,6 +106,9 @@ pub fn settle(rows: &mut Rows, settlement: &Settlement, now: f64) -> bool {
     }
     for resolution in &settlement.resolve {
         ledger::resolve(&mut rows.entries, resolution, now);
+    }
+    if let Some(late) = &settlement.late {
+        ledger::late(&mut rows.entries, late, &settlement.task, now);
     }
     for key in &settlement.lift {
         rows.denials.remove(key);

@@ -2,20 +2,21 @@
 //! what changed, in one transaction.
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::breaker::{Breaker, Passage};
 use super::claim::{EffectClaim, Grant};
 use super::counters::Counters;
 use super::ledger::Entries;
+use super::text::unsaid;
 
 /// What an operation reads and changes.
 ///
 /// A commit needs: the hold of its id, the counters of its task, the breakers that it names, those of its denials that are on
 /// record, and of the ledger the entry of its key and those of its task and tool that are in doubt. The end of a claim
 /// needs the same for what its hold names, and the entries that it resolves; an id without a hold, the entries that it owns.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
     /// What stands under the operation's id.
     pub hold: Option<Hold>,
@@ -30,6 +31,8 @@ pub struct Rows {
 }
 
 /// What stands under the id of a claim or settlement: what it holds, and that it was answered already.
+///
+/// As text it leaves out what says nothing: most of what is kept are holds, and of short ones more fit on a page of a disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hold {
@@ -42,15 +45,41 @@ pub struct Hold {
     /// Until when it is kept, so that what comes twice counts once.
     pub keep_until: f64,
     /// It was settled or released.
+    #[serde(skip_serializing_if = "unsaid")]
     pub ended: bool,
     /// What it took of counters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub amounts: Vec<(String, f64)>,
     /// The effect that it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<EffectClaim>,
     /// The breakers that let it through.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub passages: BTreeMap<String, Passage>,
     /// What it was told, without the counts.
+    #[serde(serialize_with = "in_short")]
     pub grant: Grant,
+}
+
+/// A grant without what says nothing, and without the id, which is the hold's.
+fn in_short<S: Serializer>(grant: &Grant, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    if grant.taken {
+        map.serialize_entry("taken", &true)?;
+    }
+    if !grant.short.is_empty() {
+        map.serialize_entry("short", &grant.short)?;
+    }
+    if let Some(effect) = &grant.effect {
+        map.serialize_entry("effect", effect)?;
+    }
+    if !grant.open.is_empty() {
+        map.serialize_entry("open", &grant.open)?;
+    }
+    if let Some(denied) = &grant.denied {
+        map.serialize_entry("denied", denied)?;
+    }
+    map.end()
 }
 
 impl Hold {
@@ -66,8 +95,8 @@ impl Hold {
 pub struct Changes {
     /// What stands under the operation's id now, if that is new.
     pub hold: Option<Hold>,
-    /// Counters of the hold's task.
-    pub counters: Counters,
+    /// All counters of the hold's task, if one of them changed.
+    pub counters: Option<Counters>,
     /// Entries by key.
     pub entries: BTreeMap<String, Option<super::Entry>>,
     /// Breakers by name.
@@ -89,11 +118,7 @@ impl Rows {
         Changes {
             denials: lifted.chain(denied).collect(),
             hold: self.hold.filter(|hold| before.hold.as_ref() != Some(hold)),
-            counters: self
-                .counters
-                .into_iter()
-                .filter(|(name, count)| before.counters.get(name) != Some(count))
-                .collect(),
+            counters: Some(self.counters).filter(|counters| *counters != before.counters),
             entries,
             breakers: self
                 .breakers

@@ -6,7 +6,7 @@ use super::{
 use crate::bounds::{EFFECTS, ENDED_CLAIMS, SHARED_TASKS};
 
 /// A claim of task `t`, with a lease of ten seconds, on an effect that must happen once.
-fn once(id: &str, key: &str) -> Claim {
+pub(super) fn once(id: &str, key: &str) -> Claim {
     let effect = EffectKey {
         key: key.to_owned(),
         declared: true,
@@ -16,51 +16,51 @@ fn once(id: &str, key: &str) -> Claim {
         call: format!("call of {key}"),
         verify: None,
     };
-    let effect = EffectClaim { effect, retain: Some(100.0), again: false, resend: false };
+    let effect = EffectClaim { effect, retain: Some(100.0), again: false, again_at: None, resend: false };
     Claim { id: id.to_owned(), task: "t".to_owned(), effect: Some(effect), lease: 10.0, ..Claim::default() }
 }
 
 /// The same on an effect that may happen again.
-fn often(id: &str) -> Claim {
+pub(super) fn often(id: &str) -> Claim {
     with(once(id, id), |effect| (effect.effect.once, effect.effect.declared) = (false, false))
 }
 
-fn with(mut claim: Claim, change: impl FnOnce(&mut EffectClaim)) -> Claim {
+pub(super) fn with(mut claim: Claim, change: impl FnOnce(&mut EffectClaim)) -> Claim {
     change(claim.effect.as_mut().unwrap());
     claim
 }
 
-fn again(claim: Claim) -> Claim {
+pub(super) fn again(claim: Claim) -> Claim {
     with(claim, |effect| effect.again = true)
 }
 
-fn at(claim: Claim, target: &str) -> Claim {
+pub(super) fn at(claim: Claim, target: &str) -> Claim {
     with(claim, |effect| effect.effect.target = Some(target.to_owned()))
 }
 
-fn end(id: &str, end: EffectEnd) -> Settlement {
+pub(super) fn end(id: &str, end: EffectEnd) -> Settlement {
     Settlement { id: id.to_owned(), task: "t".to_owned(), effect: Some(end), ..Settlement::default() }
 }
 
-fn done(id: &str, result: &str) -> Settlement {
+pub(super) fn done(id: &str, result: &str) -> Settlement {
     end(id, EffectEnd::Completed { result: Some(result.to_owned()) })
 }
 
-fn answer(shared: &mut Shared, claim: &Claim, now: f64) -> EffectAnswer {
+pub(super) fn answer(shared: &mut Shared, claim: &Claim, now: f64) -> EffectAnswer {
     let grant = shared.commit(claim, now);
     assert_eq!(grant.taken, grant.effect == Some(EffectAnswer::New));
     grant.effect.unwrap()
 }
 
-fn unknown(key: &str, since: f64, checked: u64) -> EffectAnswer {
+pub(super) fn unknown(key: &str, since: f64, checked: u64) -> EffectAnswer {
     EffectAnswer::Unknown { since, key: key.to_owned(), verify: None, checked }
 }
 
-fn completed(at: f64, result: &str) -> EffectAnswer {
+pub(super) fn completed(at: f64, result: &str) -> EffectAnswer {
     EffectAnswer::Completed { at, result: Some(result.to_owned()) }
 }
 
-fn resolution(key: &str, landed: Option<bool>) -> Resolution {
+pub(super) fn resolution(key: &str, landed: Option<bool>) -> Resolution {
     Resolution { key: key.to_owned(), landed, result: None, by: "anna".to_owned() }
 }
 

@@ -21,3 +21,15 @@ pub fn read<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, String> {
 pub fn write<T: Serialize>(value: &T) -> Result<String, String> {
     serde_json::to_string(value).map_err(|error| error.to_string())
 }
+
+/// No, which a text leaves out.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+pub(super) fn unsaid(it: &bool) -> bool {
+    !it
+}
+
+/// None at all, which a text leaves out.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+pub(super) fn never(it: &u64) -> bool {
+    *it == 0
+}

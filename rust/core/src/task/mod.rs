@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::about::About;
 use crate::budget::{Pool, Spent};
 use crate::call::Call;
-use crate::claims::{Confirmed, Doubts, Holding, Revival, Sharing};
+use crate::claims::{Confirmed, Doubts, Holding, Late, Revival, Sharing};
 use crate::decisions::Decisions;
 use crate::detect::cycle::CycleStream;
 use crate::detect::denied::Denied;
@@ -62,6 +62,8 @@ pub(crate) struct Out {
     pub(crate) held: Option<Box<Holding>>,
     /// When that was, on the clock of claims.
     pub(crate) dispatched: f64,
+    /// It goes on after it is given up, and under this name is told what it brings then.
+    pub(crate) follows: Option<Arc<str>>,
 }
 
 impl Out {
@@ -163,6 +165,9 @@ pub struct Task {
     pub(crate) sharing: Sharing,
     #[serde(skip)]
     pub(crate) doubts: Doubts,
+    /// Calls in doubt that go on although they were given up, by the names under which they are told of.
+    #[serde(skip)]
+    pub(crate) late: FxHashMap<Arc<str>, Late>,
     /// What a snapshot tells of the shared state.
     pub(crate) revival: Revival,
 }
@@ -218,6 +223,7 @@ impl Task {
             shared: Shared::default(),
             sharing: Sharing::default(),
             doubts: Doubts::default(),
+            late: FxHashMap::default(),
             revival: Revival::default(),
         }
     }
