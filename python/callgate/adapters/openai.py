@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from callgate.messages.openai_chat import SHAPE as CHAT
 from callgate.messages.openai_responses import SHAPE as RESPONSES
 from callgate.messages.parts import MessageError, plain
-from callgate.runtime.side_by_side import THREADS, Approve, Tools, refuse_coroutines, run_turn, run_turn_async
+from callgate.runtime.side_by_side import THREADS, Approve, Tools, refuse_coroutines, run_turn
 from callgate.runtime.task import Task
 from callgate.runtime.turn import Said, Turn
 
 from .fields import field, number
 
-__all__ = ["open_turn", "take_turn", "take_turn_async"]
+if TYPE_CHECKING:
+    from callgate.runtime.side_by_side_async import ApproveAsync
+
+__all__ = ["open_turn", "open_turn_async", "take_turn", "take_turn_async"]
 
 # One of these has to be in a message of the assistant, or the provider refuses the next request.
 _SAYING: Final = ("content", "tool_calls", "refusal", "audio")
@@ -63,12 +67,21 @@ def take_turn(
 
 
 async def take_turn_async(
-    task: Task, response: Any, tools: Tools, *, approve: Approve | None = None, usage: bool = True
+    task: Task, response: Any, tools: Tools, *, approve: ApproveAsync | None = None, usage: bool = True
 ) -> Turn:
-    """`take_turn` for coroutine functions; plain ones run in threads."""
-    turn = open_turn(task, response, usage=usage)
+    """`take_turn` for coroutine functions; plain ones run in threads, and so does what asks a store."""
+    from callgate.runtime.side_by_side_async import run_turn_async
+
+    turn = await open_turn_async(task, response, usage=usage)
     await run_turn_async(turn, tools, approve=approve)
     return turn
+
+
+async def open_turn_async(task: Task, response: Any, *, usage: bool = True) -> Turn:
+    """`open_turn` in an event loop, which goes on where a store has to be waited for."""
+    from callgate.runtime.side_by_side_async import opened
+
+    return await opened(task, partial(open_turn, task, response, usage=usage))
 
 
 def open_turn(task: Task, response: Any, *, usage: bool = True) -> Turn:

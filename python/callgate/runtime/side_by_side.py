@@ -37,11 +37,11 @@ def run_turn(turn: Turn, tools: Tools, *, approve: Approve | None = None, thread
         threads: how many run at once.
     """
     _decide(turn, approve)
-    runs = _runs(turn, tools)
+    runs = runs_of(turn, tools)
     try:
         drive(runs, at_once=threads)
     finally:
-        _end(turn, runs)
+        end(turn, runs)
 
 
 def refuse_coroutines(tools: Tools) -> None:
@@ -55,21 +55,6 @@ def refuse_coroutines(tools: Tools) -> None:
             raise TypeError(f"the tool `{name}` is a coroutine function: use `take_turn_async`")
 
 
-async def run_turn_async(turn: Turn, tools: Tools, *, approve: Approve | None = None) -> None:
-    """`run_turn` for coroutine functions, all at once; plain functions run in threads.
-
-    Cancelled, it cancels the calls that run and tells them to the task as cancelled.
-    """
-    from .execute_async import drive
-
-    _decide(turn, approve)
-    runs = _runs(turn, tools)
-    try:
-        await drive(runs)
-    finally:
-        _end(turn, runs)
-
-
 def _decide(turn: Turn, approve: Approve | None) -> None:
     if approve is None:
         return
@@ -78,12 +63,11 @@ def _decide(turn: Turn, approve: Approve | None) -> None:
             for verdict in turn.asked:
                 turn.decide(verdict.call_id, answered(approve(verdict)))
     except BaseException:
-        for call in turn.open:  # none of them has run
-            turn.task.abandon(call.id)
+        turn.abandon()
         raise
 
 
-def _runs(turn: Turn, tools: Tools) -> list[Run]:
+def runs_of(turn: Turn, tools: Tools) -> list[Run]:
     """The calls that were let through, on their way; one of a tool that is not there is answered at once."""
     functions = {name: replace(of_arguments(tool, {}), tool=name) for name, tool in tools.items()}
     runs = []
@@ -98,7 +82,8 @@ def _runs(turn: Turn, tools: Tools) -> list[Run]:
     return runs
 
 
-def _end(turn: Turn, runs: Sequence[Run]) -> None:
+def end(turn: Turn, runs: Sequence[Run]) -> None:
+    """Answer what was run; what nobody waits for any more is told to the task as cancelled, or given back."""
     for run in runs:
         run.interrupted()
         turn.take(run.end())

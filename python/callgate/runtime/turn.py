@@ -113,6 +113,11 @@ class Turn:
         self._settle(next(call for call in self.calls if call.id == call_id), verdict)
         return verdict
 
+    def abandon(self) -> None:
+        """Give back the calls that were let through and are not answered yet: none of them has run."""
+        for call in self.open:
+            self.task.abandon(call.id)
+
     def answer(
         self,
         call_id: str,
