@@ -95,11 +95,38 @@ def test_what_is_not_in_doubt_is_left_alone(path: Path, capsys: pytest.CaptureFi
     assert told(capsys, "resolve", "cc4", "--landed") == (1, "", flies)
 
 
+def test_a_key_that_others_begin_with_is_meant_by_itself(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As those of effects that may happen again do, which are numbered."""
+    store = SqliteStore(path)
+    for number, key in enumerate(["run/1", "run/10", "run/11", "run/12"]):
+        store.commit(claim(f"n{number}", key=key, target=key), 1_100.0 + number)
+    assert told(capsys, "resolve", "run/1", "--absent") == (0, "run/1  absent: it may be done again\n", "")
+    assert [entry.key for entry in store.entries(9_000.0, key="run/")] == ["run/12", "run/11", "run/10"]
+
+
+def test_a_word_that_comes_late_against_a_person_is_shown(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = SqliteStore(path)
+    assert told(capsys, "resolve", "bb3", "--landed", "--by", "anna")[0] == 0
+    effect = json.loads(claim("c2", key="bb3", target="bb3"))["effect"]
+    late = {"owner": "c2", "effect": effect, "end": {"state": "free"}}
+    store.settle(json.dumps({"id": "late", "task": "t", "late": late}), 2_000.0)
+    shown = told(capsys, "show", "bb3")[1].splitlines()
+    assert [line for line in shown if line.startswith(("resolved", "its call"))] == [
+        "resolved by       anna",
+        "its call said     it did not take place, 1970-01-01 00:33:20 UTC",
+    ]
+    as_data = json.loads(told(capsys, "show", "bb3", "--format", "json")[1])
+    assert as_data["late"] == {"at": 2_000.0, "landed": False}
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
         (["resolve", "bb3", "--landed", "--result", "{"], "callgate: `--result` is no JSON: "),
         (["resolve", "bb3", "--absent", "--result", "1"], "callgate: `--result` goes with `--landed`: "),
+        (["resolve", "", "--landed"], "callgate: `key` is empty: "),
+        (["show", ""], "callgate: `key` is empty: "),
+        (["resolve", "aa", "--landed"], "callgate: several keys begin with `aa`: give more of it\n"),
         (["list", "--store", "other.db"], "callgate: there is no store `other.db`: name one with `--store`\n"),
     ],
 )

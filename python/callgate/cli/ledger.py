@@ -93,7 +93,8 @@ def _resolve(store: SqliteStore, arguments: argparse.Namespace) -> int:
 
 
 def _found(store: SqliteStore, key: str) -> Entry | None:
-    found = store.entries(time.time(), key=key, limit=2)
+    # not only two: a key may be how many others begin
+    found = store.entries(time.time(), key=key, limit=MOST_LISTED)
     exact = [entry for entry in found if entry.key == key]
     if len(found) > 1 and not exact:
         raise UsageError(f"several keys begin with `{key}`: give more of it")
