@@ -341,7 +341,7 @@ def test_arrow_nulls_and_other_types_are_refused() -> None:
     arrow = pytest.importorskip("pyarrow", reason="this is about Arrow columns")
     with_null = arrow.DictionaryArray.from_arrays([0, 1], ["ls", None])
     for column in (arrow.array([1, None]), arrow.array(["ls", None]), with_null):
-        with pytest.raises(ValueError, match="`symbols` has 1 nulls; fill or drop them first"):
+        with pytest.raises(ValueError, match="`symbols` has 1 null; fill or drop them first"):
             scan(column, [1, 1])
     with pytest.raises(TypeError, match="`symbols` is an Arrow column of `double`, not integers"):
         scan(arrow.array([1.0]), [1])

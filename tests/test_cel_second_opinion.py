@@ -202,6 +202,14 @@ def scope_of(call: dict[str, Any]) -> dict[str, Any]:
 WITHOUT_OPINION = re.compile(r"\.\?|\bcel\.bind\b")
 
 
+# `null in [1]` is false, as null equals no number; cel-python errs on it.
+IN_A_LIST = re.compile(r"(\w+)\.(\w+) in \[")
+
+
+def errs_on_null(source: str, scope: dict[str, Any]) -> bool:
+    return any((scope.get(root) or {}).get(field) is None for root, field in IN_A_LIST.findall(source))
+
+
 def test_cel_python_agrees_on_every_expression_of_every_pack(root: Path) -> None:
     found: dict[str, list[dict[str, Any]]] = {}
     for pack in sorted(path for path in (root / "policies").iterdir() if path.is_dir()):
@@ -219,6 +227,8 @@ def test_cel_python_agrees_on_every_expression_of_every_pack(root: Path) -> None
     for source, scopes in found.items():
         for scope in scopes[:60]:
             said, second = ours(source, scope), theirs(source, scope)
+            if second[0] == "error" and errs_on_null(source, scope):
+                continue
             if said[0] != second[0] or (said[0] == "value" and not alike(said[1], second[1])):
                 differing.append((source, scope, said, second))
     assert differing == []

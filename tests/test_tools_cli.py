@@ -54,7 +54,7 @@ def test_a_search_prints_the_definitions_and_the_tokens_before_and_after(
     assert row.split()[1:] == ["40", "get_weather", "Forecast", "of", "rain."]
     assert blank == ""
     assert before == "before      3 definitions       200 tokens"
-    assert after == "after       1 definitions        40 tokens, 160 saved (80%)"
+    assert after == "after       1 definition         40 tokens, 160 saved (80%)"
 
 
 def test_a_search_as_json_has_the_definitions_to_send(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,9 +26,13 @@ def render_found(found: Found, count: int, color: bool = False) -> str:
     ]
     share = found.saved / found.tokens_of_all if found.tokens_of_all else 0.0
     lines = _table(("score", "tokens", "tool", "description"), rows, color) if rows else ["nothing fits"]
-    lines += ["", f"before  {count:>5,} definitions  {found.tokens_of_all:>8,} tokens"]
-    lines += [f"after   {len(rows):>5,} definitions  {found.tokens:>8,} tokens, {found.saved:,} saved ({share:.0%})"]
+    lines += ["", f"before  {_definitions(count)}  {found.tokens_of_all:>8,} tokens"]
+    lines += [f"after   {_definitions(len(rows))}  {found.tokens:>8,} tokens, {found.saved:,} saved ({share:.0%})"]
     return "\n".join(lines) + "\n"
+
+
+def _definitions(count: int) -> str:
+    return f"{count:>5,} {'definition' if count == 1 else 'definitions':<11}"
 
 
 def render_found_json(found: Found, query: str, count: int) -> str:

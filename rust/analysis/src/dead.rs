@@ -195,7 +195,8 @@ fn limits(policy: &Policy, document: &Value) -> Vec<Fault> {
             let Some(name) = name.as_str() else { continue };
             // `*` is a net for whatever a layer above allows
             let Some(limit) = limits.get(name).filter(|limit| **limit > most && name != "*") else { continue };
-            let message = format!("`{key}.{name}` is never reached: {limit} calls, of {most} in all");
+            let calls = if *limit == 1.0 { "call" } else { "calls" };
+            let message = format!("`{key}.{name}` is never reached: {limit} {calls}, of {most} in all");
             let fault = Fault::value(codes::NEVER_FIRES, at(&["spec", "budgets", key, name]), message);
             let fault = fault.related(at(&["spec", "budgets", "tool_calls"]), format!("{most} in all"));
             found.push(fault.hint(format!("write at most {most}, or allow more `tool_calls`")));
