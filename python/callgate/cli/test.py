@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from callgate.report.color import wanted
 from callgate.report.coverage import tenths
 from callgate.report.tests import FORMATS, render_tests
-from callgate.testing.mutate import Draw
 from callgate.testing.run import run_tests
 from callgate.testing.selection import Selection
 
 from .numbers import count, percentage
+
+if TYPE_CHECKING:
+    from callgate.testing.mutate import Draw
 
 # Nothing was there to look into: the command was wrong rather than a test.
 NOTHING_THERE: Final = frozenset({"CG701", "CG702", "CG703"})
@@ -66,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         selection=selection,
         fail_fast=arguments.fail_fast,
         coverage=arguments.coverage or least is not None,
-        mutation=Draw(arguments.mutants, arguments.seed) if mutates else None,
+        mutation=_draw(arguments) if mutates else None,
     )
     sys.stdout.write(render_tests(done, arguments.format, wanted(sys.stdout)))
     errors = [found for found in done.diagnostics if found.severity == "error"]
@@ -82,6 +84,12 @@ def run(arguments: argparse.Namespace) -> int:
     if score is not None and done.mutation is not None and done.mutation.score * 100 < score:
         code = _below(f"{tenths(done.mutation.score)} % of the mutants are noticed", score)
     return code
+
+
+def _draw(arguments: argparse.Namespace) -> Draw:
+    from callgate.testing.mutate import Draw  # only where it is asked for
+
+    return Draw(arguments.mutants, arguments.seed)
 
 
 def _below(told: str, wanted_share: float) -> int:

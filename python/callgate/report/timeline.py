@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from .color import paint
 from .snippet import printable
@@ -17,8 +16,7 @@ _ROLES: Final = {"reused": "refused", "asked": "noted"}
 _NARROWEST: Final = 60
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(NamedTuple):
     """A call of the run and what was decided of it.
 
     `action` is the verdict's; `why` are pairs of a reason and its sentence; `notes` are pairs of a reason and what the
@@ -42,8 +40,7 @@ class Moment:
         return "noted" if self.action == "allow" and self.notes else _WORDS[self.action]
 
 
-@dataclass(frozen=True)
-class Remark:
+class Remark(NamedTuple):
     """Something that was said between two calls."""
 
     seq: int

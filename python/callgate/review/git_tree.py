@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -31,6 +29,8 @@ def at_reference(reference: str, path: Path) -> Iterator[tuple[Path, Path]]:
     Raises:
         GitError: no git, no repository, no such commit, or nothing of YAML under that path there.
     """
+    import tempfile  # this and `subprocess` take long to be imported, and git is asked seldom
+
     if path.is_symlink() and path.is_dir():
         path = path.resolve()  # git keeps a link as a text: the folder itself is asked for
     near = path if path.is_dir() else path.parent
@@ -88,6 +88,8 @@ def _contents(top: Path, commit: str, entries: list[tuple[str, str, str]]) -> It
 
 
 def _git(where: Path, *arguments: str, given: bytes | None = None, allow: bool = False) -> bytes:
+    import subprocess
+
     try:
         done = subprocess.run(["git", "-C", str(where), *arguments], input=given, capture_output=True, check=False)
     except FileNotFoundError:

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from callgate.policy.check import check_whole, first_of_each_file
 from callgate.policy.diagnostics import Diagnostic, Span, ordered
@@ -14,18 +14,21 @@ from callgate.policy.faults import Found, located, span_of
 from callgate.policy.fixtures import Fixtures, is_home_alone
 from callgate.policy.load import Document, Loaded, beside_tests, load
 from callgate.policy.source import Source
-from callgate.review.coverage import Coverage, Tally
-from callgate.review.mutation import Mutation
 from callgate.traces.lines import TraceError
 
 from .expect import Failure, Row
 from .judge import Judge, Judges
-from .mutate import Draw, mutate
 from .play import Played, PolicyTest, StepError, play
 from .selection import Selection
 from .unasserted import Unasserted, unasserted
 from .unmet import unmet
 from .values import Evaluated, values_under
+
+if TYPE_CHECKING:
+    from callgate.review.coverage import Coverage, Tally
+    from callgate.review.mutation import Mutation
+
+    from .mutate import Draw
 
 
 class Missed(NamedTuple):
@@ -40,19 +43,28 @@ class GuardTestResult(NamedTuple):
     """What came of one test.
 
     `outcome` is `passed`, `failed` (expectations in `missed` were not met) or `error` (it could not be run:
-    `diagnostics` say why). `rows` are the decisions, as `_core.Replay` tells them.
+    `diagnostics` say why). `rows` are the decisions, as `_core.Replay` tells them. `document` is the test itself.
     """
 
     name: str
     description: str
-    file: str
-    span: Span | None
+    document: Document
     outcome: Literal["passed", "failed", "error"]
     seconds: float
     missed: Sequence[Missed] = ()
     diagnostics: Sequence[Diagnostic] = ()
     unasserted: Sequence[Unasserted] = ()
     rows: Sequence[Row] = ()
+
+    @property
+    def file(self) -> str:
+        """The file that it stands in, as diagnostics show it."""
+        return self.document.source.file
+
+    @property
+    def span(self) -> Span | None:
+        """Where its name stands."""
+        return self.document.positions.value("/metadata/name")
 
 
 class GuardTestRun(NamedTuple):
@@ -119,15 +131,16 @@ def run_tests(
     results: list[GuardTestResult] = []
     tests = [document for document in loaded.of_kind("GuardTest") if not is_home_alone(document)]
     taken = [document for document in tests if chosen.takes(document)]
-    judges, fixtures, tally = Judges(loaded), Fixtures(loaded), Tally(loaded) if coverage else None
+    judges, fixtures, tally = Judges(loaded), Fixtures(loaded), _tally(loaded) if coverage else None
     for document in taken:
-        homes = dict.fromkeys([_place_of(document), *(_place_of(used.document) for used in fixtures.used_by(document))])
+        documents = [document, *(used.document for used in fixtures.used_by(document))] if by_document else []
+        homes = dict.fromkeys(map(_place_of, documents))  # a place is sought where there is a fault alone
         own = [found for home in homes for found in by_document.get(home, ()) if found.severity == "error"]
         results.append(_run(fixtures, judges, document, own, tally))
         if fail_fast and results[-1].outcome != "passed":
             break
     # what is wrong with a file that lies beside a test concerns the tests that use it alone
-    of_tests = {_place_of(document) for document in tests}
+    of_tests = {_place_of(document) for document in tests} if by_document else set()
     rest = [
         found
         for where, all_found in by_document.items()
@@ -140,7 +153,15 @@ def run_tests(
     )  # fmt: skip
     if mutation is None or not done.passed:
         return done
+    from .mutate import mutate  # only where it is asked for
+
     return done._replace(mutation=mutate(loaded, taken, most=mutation.most, seed=mutation.seed))
+
+
+def _tally(loaded: Loaded) -> Tally:
+    from callgate.review.coverage import Tally  # only where it is asked for
+
+    return Tally(loaded)
 
 
 def _document_of(loaded: Loaded, found: Diagnostic) -> tuple[str, int]:
@@ -160,8 +181,7 @@ def _run(
     started = time.perf_counter()
     metadata = document.data.get("metadata")
     description = metadata.get("description") if isinstance(metadata, dict) else None
-    file, span = document.source.file, document.positions.value("/metadata/name")
-    head = (document.name or "", description or "", file, span)
+    head = (document.name or "", description or "", document)
 
     def error(diagnostics: Iterable[Diagnostic]) -> GuardTestResult:
         return GuardTestResult(*head, "error", time.perf_counter() - started, diagnostics=ordered(diagnostics))
