@@ -78,7 +78,7 @@ def policy(draw: Draw) -> dict[str, Any]:
             "mismatches": draw.choice([0, 0, 1]),
         },
         "oscillation": lambda: rungs(60) | {"arguments_at_most": 0.34, "known_records": draw.choice([0.8, 0.5])},
-        "same_error": lambda: rungs(60, 2),
+        "same_error": lambda: rungs(60, 2) | some(draw, 50, "transient_after", [1, 2]),
         "same_result": lambda: rungs(60, 2),
         "no_gain": lambda: rungs(60, 2) | some(draw, 40, "exit_after", [4, 6, 9]),
         "empty_streak": lambda: rungs(60),
@@ -230,7 +230,7 @@ def tools(draw: Draw) -> dict[str, Any]:
             **some(draw, 50, "wanted_fields", [["w"]]),
             **some(draw, 30, "min_records", [2]),
         }
-    page = {"effect": "read", "coverage": draw.choice([COVERAGE, {"cursor": "args.cursor", "next": "result.next"}])}
+    page = {"effect": "read", "coverage": draw.choice([COVERAGE, {"target": "args.path"}, {"cursor": "args.cursor", "next": "result.next"}])}
     put = {
         "effect": "write",
         "identity": some(draw, 50, "target", [["path"]]),
@@ -383,13 +383,21 @@ class Player:
         self.results = [draw.choice(of) for _ in range(draw.choice([1, 2, 4]))]
         self.faults = [draw.choice(FAULTS) for _ in range(draw.choice([1, 2, 4]))]
         self.failing = draw.choice([5, 30, 70])
-        theme = draw.choice(["none", "none", "none", "flip", "doubt", "deny"])
+        theme = draw.choice(["none", "none", "none", "flip", "doubt", "deny", "talk", "pass", "broken"])
         if theme == "flip":  # states that come and go
             self.tools, self.results, self.failing = ["put", "click"], structured[:2], 5
         if theme == "doubt":  # effects that may have happened
             self.tools, self.faults, self.failing = ["send", "put"], [{"error": {"type": "timeout"}}], 50
         if theme == "deny":
             self.tools, self.faults, self.failing = ["send", "get"], [{"error": {"type": "denied"}}], 40
+        self.talking = 20 if theme == "talk" else 4
+        if theme == "talk":  # looks, and what is said between them
+            self.tools, self.results, self.failing = ["get", "get", "page", "put"], structured[:3], 5
+        if theme == "pass":  # work that is passed on, with something found now and then
+            self.tools, self.failing = ["hand", "hand", "get"], 5
+        if theme == "broken":  # a service that is away, and calls that it cannot take
+            kinds = [{"status": 503, "message": "try again"}, {"type": "invalid_arguments", "message": "missing key"}]
+            self.tools, self.faults, self.failing = ["get", "mystery", "bash"], [{"error": kind} for kind in kinds], 85
         self.answers = draw.choice([["approve", "approve", "deny"], ["approve", "deny", "deny", "deny"], ["deny"]])
         self.surprising = draw.choice([10, 30, 60])
         self.repeating = draw.choice([20, 60, 85])
@@ -448,7 +456,7 @@ class Player:
             if self.draw.chance(4):
                 return {"op": "abandon", "id": call.id, **self.now()}
             return self.observe(call.id, call.tool.name, call.arguments)
-        if self.draw.chance(4):
+        if self.draw.chance(self.talking):
             return self.other()
         if self.rounds and self.draw.chance(25):
             agent = self.draw.choice(self.agents)

@@ -4,13 +4,14 @@ Written from the policy language ("What feeds what") and `docs/semantics.md`, ne
 keeps its whole history in a list, and every count is found by looking back over it.
 """
 
+import itertools
 from typing import Any
 
 from specification.budgets import Budgets, limit
 from specification.calls import Call, Tool, tool_of_call, with_base
-from specification.detectors import BLIND, DETECTORS, Streak, polls
+from specification.detectors import BLIND, DETECTORS, PATIENT, Streak, polls
 from specification.effects import Ledger, has_effects
-from specification.feeding import gain, is_retry, what_it_feeds
+from specification.feeding import gain, is_fresh_look, is_retry, what_it_feeds
 from specification.history import (
     Approved,
     Counted,
@@ -197,7 +198,13 @@ class Task:
             for agent in self.session_began:
                 if agent in self.rounds:
                     self.close(self.rounds[agent])
-            self.history.append(Reset((self.policy.get("resets") or {}).get(event) or []))
+            resets = (self.policy.get("resets") or {}).get(event) or []
+            since = itertools.takewhile(
+                lambda entry: not (isinstance(entry, Reset) and entry.compaction), reversed(self.history)
+            )
+            moved_on = any(isinstance(entry, Turn) and entry.moves_on for entry in since)
+            anew = "repeats" in resets and (event == "user_turn" or moved_on)
+            self.history.append(Reset(resets, anew, event == "compaction"))
 
     def begin_round(self, agent: str = "root", now: float | None = None) -> None:
         """Make all calls from here one round."""
@@ -398,6 +405,8 @@ class Task:
             rungs["note_after"] = rungs["refuse_after"]
         if detector in ("cycle", "transfer_cycle", "diversity"):
             rungs |= {"note_after": 1, "refuse_after": 1}
+        if detector == PATIENT and not tool.declared and "refuse_after" in rungs:
+            rungs["refuse_after"] *= 2
         if detector == "transfer_cycle":
             rungs["max_period"] = (self.detectors.get("cycle") or {}).get("max_period", 8)
         return rungs
@@ -413,7 +422,7 @@ class Task:
         call.let_through = set()
         for reason, name, detector, _ in DETECTORS:
             rungs = self.rungs(name, call.tool)
-            if rungs is None or (not call.tool.declared and reason not in BLIND):
+            if rungs is None or (not call.tool.declared and reason not in (*BLIND, PATIENT)):
                 continue
             for streak in detector(self.history, call, rungs, None):
                 if reached(streak.count, streak.refuse_after or rungs.get("refuse_after")):
@@ -592,7 +601,8 @@ class Task:
     def feed(self, outcome: Outcome, before: list[Outcome]) -> list[tuple[str, str]]:
         """Let an outcome feed what it feeds; gives the notes."""
         history, call = self.history, outcome.call
-        turn = Turn(call, outcome, what_it_feeds(history, outcome, before))
+        patience = (self.rungs("same_error", call.tool) or {}).get("transient_after")
+        turn = Turn(call, outcome, what_it_feeds(history, outcome, before, patience))
         if turn.feeds == "all":
             turn.gain, turn.known_share = gain(history, outcome)
             if outcome.succeeded_known and not outcome.erred:
@@ -602,6 +612,7 @@ class Task:
             effect, touches = call.tool.effect, call.tool.touches
             turn.landed = success and (effect == "write" or (effect in ("external", "ui") and bool(touches)))
             turn.possible = success and effect in ("unknown", "ui") and call.new and not turn.landed
+            turn.fresh = not outcome.erred and is_fresh_look(history, call)
         if turn.feeds == "wait":
             answers = polls(history, call)
             known = outcome.symbol is not None
@@ -623,7 +634,8 @@ class Task:
                 self.exit(reason)
             if reached(count, rungs.get("note_after")) or exits:
                 notes.append((call.id, reason))
-        if turn.feeds == "all" and self.exit_reached(turn, left) and (call.id, "no_gain") not in notes:
+        counts = turn.feeds in ("all", "format")
+        if counts and self.exit_reached(turn, left) and (call.id, "no_gain") not in notes:
             notes.append((call.id, "no_gain"))
         return notes
 
@@ -657,6 +669,7 @@ class Task:
             or (self.stopped and not left)
             or turn.outcome.erred
             or (turn.outcome.symbol is None and not turn.outcome.failed)
+            or turn.fresh
         ):
             return False
         idle: list[Turn] = []
@@ -665,14 +678,15 @@ class Task:
                 continue
             if entry.progress:
                 break
-            if entry.feeds == "all":
+            if entry.feeds in ("all", "format"):
                 sent = entry.call.tool.effect == "external" and not entry.outcome.failed
                 brought = entry.cells if self.towards_needs(entry.call) else entry.gain
                 if brought or entry.landed or entry.possible or sent:
                     break
-                if not entry.outcome.erred and (entry.outcome.symbol is not None or entry.outcome.failed):
+                told = entry.outcome.symbol is not None or entry.outcome.failed
+                if told and not entry.outcome.erred and not entry.fresh:
                     idle.append(entry)
-        stops = sum(entry.call.tool.declared for entry in idle) >= exit_after
+        stops = sum(entry.call.tool.declared or entry.feeds == "format" for entry in idle) >= exit_after
         if stops and left:
             return False
         if stops and self.mode == "enforce":

@@ -89,6 +89,8 @@ def exact_repeat(history: History, call: Call, rungs: Rungs, seen: Outcome | Non
             continue
         if entry.progress or ends_repeats(entry, call):
             break
+        if call.tool.transfer and entry.gain and not entry.call.tool.transfer:
+            break
         if entry.feeds == "all" and entry.call.agent == call.agent and entry.call.loose == call.loose:
             if entry.outcome.symbol is None or (run and not history.equal(entry.outcome, run[0].outcome)):
                 break
@@ -158,7 +160,14 @@ def cycle(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> l
     streaks = []
     for stream in (session, merged):
         symbols = [
-            None if turn.outcome.symbol is None else (turn.call.agent, turn.call.loose, turn.outcome.symbol)
+            None
+            if turn.outcome.symbol is None
+            else (
+                turn.call.agent,
+                turn.call.loose,
+                turn.outcome.symbol,
+                history.worked(turn) if turn.call.tool.transfer else 0,
+            )
             for turn in stream
         ]
         p = period(symbols, rungs, rungs.get("mismatches", 0))
@@ -183,6 +192,8 @@ def oscillation(history: History, call: Call, rungs: Rungs, seen: Outcome | None
     before: Turn | None = None
     for turn in reads:
         assert turn.known_share is not None
+        if turn.fresh and turn.known_share >= rungs.get("known_records", 0.8):
+            continue
         if turn.known_share < rungs.get("known_records", 0.8):
             counted = []
         elif before is not None and few_differ(before.call, turn.call, rungs.get("arguments_at_most", 0.34)):
@@ -205,7 +216,7 @@ def same_error(history: History, call: Call, rungs: Rungs, seen: Outcome | None)
         return []
     failures: list[Turn] = []
     for entry in history.back("errors"):
-        if not isinstance(entry, Turn) or entry.feeds != "all" or entry.outcome.erred:
+        if not isinstance(entry, Turn) or not (all_effects(entry) or malformed(entry)) or entry.outcome.erred:
             continue
         if (entry.call.agent, entry.call.tool.name) == (call.agent, call.tool.name):
             if not entry.outcome.failed:
@@ -249,27 +260,13 @@ def no_gain(history: History, call: Call, rungs: Rungs, seen: Outcome | None) ->
     for turn in reads:
         if turn.cells if turn.towards_needs else turn.gain:
             counted = []
-        elif not is_fresh_look(history, turn):
+        elif not turn.fresh:
             counted.append(turn)
-    if seen is not None and is_fresh_look(history, next(turn for turn in reads if turn.outcome is seen)):
+    if seen is not None and next(turn for turn in reads if turn.outcome is seen).fresh:
         return []
     if seen is None and asks_for_more(history, call):
         return []
     return [Streak(len(counted), last_time(counted), the_reads(call), began=first_of(counted))]
-
-
-def is_fresh_look(history: History, turn: Turn) -> bool:
-    """Tell whether a write has landed on the call since it last came back: its world has changed."""
-    earlier = [
-        entry
-        for entry in history.fed("gain")
-        if entry.call.agent == turn.call.agent and entry.call.loose == turn.call.loose and not entry.outcome.erred
-    ]
-    place = next((place for place, entry in enumerate(earlier) if entry is turn), 0)
-    if place == 0:
-        return False
-    between = history[history.index(earlier[place - 1]) + 1 : history.index(turn)]
-    return any(isinstance(entry, Turn) and ends_run(entry, turn.call) for entry in between)
 
 
 def asks_for_more(history: History, call: Call) -> bool:
@@ -298,14 +295,16 @@ def covered(turns: list[Turn], call: Call) -> bool:
 
 def empty_streak(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
     reads = reads_of_tool(history, call, "results")
-    count = 0
-    began: Turn | None = None
+    counted: list[Turn] = []
     for turn in reversed(reads):
         if turn.outcome.grade != "empty":
             break
-        count += 1
-        began = turn
-    return [Streak(count, last_time(reads), the_reads(call), began=began)]
+        if turn.fresh:
+            if turn.outcome is seen:
+                return []
+            continue
+        counted.insert(0, turn)
+    return [Streak(len(counted), last_time(counted), the_reads(call), began=first_of(counted))]
 
 
 def state_key(call: Call) -> str:
@@ -422,7 +421,7 @@ def invalid_arguments(history: History, call: Call, rungs: Rungs, seen: Outcome 
     faults: list[Turn] = []
     for entry in history.back("errors"):
         if isinstance(entry, Turn) and (entry.call.agent, entry.call.loose) == (call.agent, call.loose):
-            if entry.feeds == "format" and entry.outcome.named != "unknown_tool":
+            if malformed(entry):
                 faults.insert(0, entry)
             elif entry.feeds in ("all", "wait") and not entry.outcome.failed:
                 break
@@ -449,6 +448,10 @@ def all_effects(turn: Turn) -> bool:
     return turn.feeds == "all"
 
 
+def malformed(turn: Turn) -> bool:
+    return turn.feeds == "format" and turn.outcome.named != "unknown_tool"
+
+
 def known_reads(turn: Turn) -> bool:
     return (
         all_effects(turn)
@@ -465,7 +468,7 @@ DETECTORS: list[tuple[str, str, Detector, Callable[[Turn], bool]]] = [
         "invalid_arguments",
         "invalid_arguments",
         invalid_arguments,
-        lambda t: t.feeds == "format" and t.outcome.named != "unknown_tool",
+        malformed,
     ),
     ("denied", "denied", denied, lambda t: t.feeds == "all" and t.outcome.klass == "denied"),
     ("duplicate_effect", "repeated_effect", duplicate_effect, lambda t: t.feeds == "all" and not t.outcome.failed),
@@ -474,7 +477,7 @@ DETECTORS: list[tuple[str, str, Detector, Callable[[Turn], bool]]] = [
     ("frequency", "frequency", frequency, all_effects),
     ("cycle", "cycle", cycle, all_effects),
     ("oscillation", "oscillation", oscillation, lambda t: known_reads(t) and t.known_share is not None),
-    ("same_error", "same_error", same_error, all_effects),
+    ("same_error", "same_error", same_error, lambda t: all_effects(t) or malformed(t)),
     ("same_result", "same_result", same_result, known_reads),
     ("no_gain", "no_gain", no_gain, known_reads),
     ("empty_streak", "empty_streak", empty_streak, known_reads),
@@ -492,3 +495,6 @@ DETECTORS: list[tuple[str, str, Detector, Callable[[Turn], bool]]] = [
 
 # Those whose refusals stand for tools that nobody declared too.
 BLIND = ("exact_repeat", "cycle", "unknown_tool", "invalid_arguments", "denied")
+
+# This one does as well, at twice its threshold.
+PATIENT = "same_error"

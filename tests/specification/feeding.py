@@ -2,7 +2,7 @@
 
 from specification.calls import Call
 from specification.detectors import covered, same_coverage
-from specification.history import Dispatched, Ended, History, Turn, ends_repeats
+from specification.history import Dispatched, Ended, History, Reset, Turn, ends_repeats, ends_run
 from specification.outcomes import Outcome
 
 
@@ -33,15 +33,48 @@ def retries_used(history: History, outcome: Outcome) -> int:
     return used
 
 
-def what_it_feeds(history: History, outcome: Outcome, before: list[Outcome]) -> str:
+def what_it_feeds(history: History, outcome: Outcome, before: list[Outcome], transient_after: int | None) -> str:
     tool = outcome.call.tool
-    if any(same_outcome(other, outcome) for other in before) or outcome.klass == "transient":
+    if any(same_outcome(other, outcome) for other in before):
+        return "double"
+    if outcome.klass == "transient" and (
+        transient_after is None or transient_failures(history, outcome.call) < transient_after
+    ):
         return "none"
     if outcome.klass == "format":
         return "format"
     if outcome.klass in tool.retry.get("classes", []) and retries_used(history, outcome) < tool.retry.get("max", 0):
         return "none"
     return "all" if tool.waiting is None else "wait"
+
+
+def transient_failures(history: History, call: Call) -> int:
+    """Count the transient failures of the tool in a row, as the agent has seen them."""
+    count = 0
+    for entry in history.back("errors"):
+        if isinstance(entry, Turn) and (entry.call.agent, entry.call.tool.name) == (call.agent, call.tool.name):
+            if entry.feeds != "double" and entry.outcome.klass != "transient":
+                break
+            count += entry.feeds != "double"
+    return count
+
+
+def is_fresh_look(history: History, call: Call) -> bool:
+    """Tell whether a read that comes back looks anew, or is its agent's first look at what another agent has seen.
+
+    It looks anew where, since it last came back to this agent, a write has landed on it, a person has spoken, or what the
+    agent had seen was compacted.
+    """
+    if call.tool.effect != "read":
+        return False
+    looks = [turn for turn in history.fed("gain") if turn.call.loose == call.loose and not turn.outcome.erred]
+    own = [turn for turn in looks if turn.call.agent == call.agent]
+    if not own:
+        return bool(looks) and not call.new
+    return any(
+        ends_run(entry, call) if isinstance(entry, Turn) else isinstance(entry, Reset) and entry.anew
+        for entry in history[history.index(own[-1]) + 1 :]
+    )
 
 
 def gain(history: History, outcome: Outcome) -> tuple[int, float | None]:

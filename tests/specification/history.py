@@ -30,8 +30,9 @@ class Ended:
 class Turn:
     """The round of an ended call closed, and it was the call's turn to feed the detectors.
 
-    `feeds` says what it feeds: `all`, `format` (the detectors of unknown tools and invalid arguments), `wait`
-    (`stale_wait`) or `none`.
+    `feeds` says what it feeds: `all`, `format` (the detectors of unknown tools, invalid arguments and equal errors),
+    `wait` (`stale_wait`), `none`, or `double` where an earlier member of its batch has said it. A `fresh` one is a read
+    that was worth making although it may bring nothing new.
     """
 
     call: Call
@@ -44,6 +45,13 @@ class Turn:
     landed: bool = False
     possible: bool = False
     progress: bool = False
+    fresh: bool = False
+
+    @property
+    def moves_on(self) -> bool:
+        """Tell whether it brought something new to the task, or may have written."""
+        sent = self.feeds == "all" and self.call.tool.effect == "external" and not self.outcome.failed
+        return bool(self.gain) or self.landed or self.possible or sent
 
 
 @dataclass(eq=False)
@@ -79,9 +87,11 @@ class Counted:
 
 @dataclass(eq=False)
 class Reset:
-    """An event that resets what the policy names."""
+    """An event that resets what the policy names; `anew` where what was seen before may be looked at once more."""
 
     names: list[str]
+    anew: bool = False
+    compaction: bool = False
 
 
 Entry = Dispatched | Ended | Turn | Refused | Denied | Approved | Counted | Reset
@@ -101,6 +111,11 @@ class History(list[Entry]):
         """Give the turns that fed the detectors since the last reset of the group, in order."""
         turns = [entry for entry in self.back(group) if isinstance(entry, Turn) and entry.feeds == "all"]
         return turns[::-1]
+
+    def worked(self, end: Entry | None = None) -> int:
+        """Count the calls before an entry that brought something to the task, transfers left out."""
+        entries = self if end is None else self[: self.index(end)]
+        return sum(isinstance(entry, Turn) and entry.gain > 0 and not entry.call.tool.transfer for entry in entries)
 
     def read_version(self) -> int:
         """Count what may have changed the world: dispatches and ends of calls that are more than reads."""

@@ -113,7 +113,7 @@ class Outcome:
     @property
     def error_key(self) -> Any:
         """What `same_error` compares: a specific type, else the text with the call's own arguments masked too."""
-        if self.named not in ("tool_error", "exit_nonzero", "http"):
+        if self.named not in ("tool_error", "exit_nonzero", "http", "invalid_arguments"):
             return self.named
         words = [value for value in self.call.arguments.values() if isinstance(value, str) and len(value) >= 3]
         body = strip(self.said, [], [], lambda text: mask_failure(mask_words(text, words)))

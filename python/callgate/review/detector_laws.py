@@ -37,6 +37,7 @@ _KEYS: Final[dict[str, Law]] = {
     "sufficient_reads": block({"refuse_after": _RUNG}),
     "arguments_at_most": _tuned("more", 0.34),
     "known_records": _tuned("less", 0.8),
+    "transient_after": _tuned("less", NO_LIMIT),
     "towards": whole("DETECTOR_TUNED"),
     "max_period": _tuned("more", 8),
     "laps": _LAPS,

@@ -136,6 +136,8 @@ fn observation(call: &Arc<Call>, id: &Arc<str>, now: f64) -> Observation {
         gain,
         cells: 0,
         feeds_needs: false,
+        fresh_look: false,
+        worked: 0,
     }
 }
 

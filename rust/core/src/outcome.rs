@@ -268,7 +268,7 @@ fn failure(
         class = ErrorClass::Ambiguous;
     }
     let text = failure_text(key, tool, reported, result);
-    let specific = !matches!(&*kind, "tool_error" | "exit_nonzero" | "http");
+    let specific = !matches!(&*kind, "tool_error" | "exit_nonzero" | "http" | "invalid_arguments");
     let tool_symbol = Symbol(call.tool_symbol);
     let error_key = if specific {
         Some(key.join(&[tool_symbol, key.bytes(b"type"), key.bytes(kind.as_bytes())]))

@@ -159,6 +159,7 @@ fn thresholds(written: &ToolDetectors, needs: bool) -> Detectors {
             rungs: rungs(it.rungs()),
         }),
         same_error: plain!(same_error),
+        transient_after: written.same_error.as_ref().and_then(|it| it.transient_after).map(|after| after.get()),
         same_result: plain!(same_result),
         no_gain: written.no_gain.as_ref().map(|it| {
             let rungs = rungs(it.rungs());

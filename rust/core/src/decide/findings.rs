@@ -22,7 +22,8 @@ impl Task {
         let thresholds = policy.binding.as_ref().map(|_| policy.thresholds(&call.tool));
         let thresholds = thresholds.as_deref().unwrap_or(&call.tool.detectors);
         let transfer_cycle = policy.transfer_cycle.as_ref();
-        let before = Before { call, now: self.now, window: &detectors.window, uncovered, thresholds, transfer_cycle };
+        let (now, window, worked) = (self.now, &detectors.window, self.worked);
+        let before = Before { call, now, window, uncovered, worked, thresholds, transfer_cycle };
         if policy.is_nobody {
             findings.push(self.unbound(session));
         }

@@ -47,6 +47,9 @@ impl Detector for EmptyStreak {
             self.streaks.remove(&place(&seen.call));
             return;
         }
+        if seen.fresh_look {
+            return;
+        }
         make_room(&mut self.streaks, &place(&seen.call), PLACES);
         let tally = self.streaks.entry(place(&seen.call)).or_default();
         tally.add(seen.at);

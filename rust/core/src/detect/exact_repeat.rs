@@ -24,6 +24,15 @@ struct Run {
     failure: Option<u64>,
     others: u64,
     sufficient: bool,
+    /// For transfers: how much had been brought to the task. They say nothing but that control was passed on, and doing so
+    /// again is no repeat once somebody has worked.
+    worked: Option<u64>,
+}
+
+impl Run {
+    fn is_over(&self, worked: u64) -> bool {
+        self.worked.is_some_and(|then| then != worked)
+    }
 }
 
 fn rungs(thresholds: &Thresholds, call: &Call, run: &Run) -> Rungs {
@@ -36,7 +45,7 @@ fn rungs(thresholds: &Thresholds, call: &Call, run: &Run) -> Rungs {
 impl Detector for ExactRepeat {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
-        let run = self.runs.get(&call.loose)?;
+        let run = self.runs.get(&call.loose).filter(|run| !run.is_over(before.worked))?;
         let rungs = rungs(before.thresholds.exact_repeat.as_ref()?, call, run);
         let refused = run.tally.refuses(&rungs, before.now);
         refused.then(|| {
@@ -68,7 +77,8 @@ impl Detector for ExactRepeat {
         }
         let run = self.runs.entry(seen.call.loose).or_default();
         let same_failure = seen.judged.failure.is_some() && seen.judged.failure == run.failure;
-        if run.tally.count > 0 && (run.result == result || (same_failure && run.others == seen.others)) {
+        let same = run.result == result || (same_failure && run.others == seen.others);
+        if run.tally.count > 0 && same && !run.is_over(seen.worked) {
             run.tally.add(seen.at);
         } else {
             run.stake = Stake::of(&seen.call);
@@ -77,6 +87,7 @@ impl Detector for ExactRepeat {
         run.result = result;
         run.failure = seen.judged.failure;
         run.others = seen.others;
+        run.worked = seen.call.tool.transfer.then_some(seen.worked);
         run.sufficient = seen.judged.grade == Grade::Sufficient;
         let count = run.tally.count;
         remarks.count(Reason::ExactRepeat, seen, |by| by.exact_repeat.as_ref().map(|it| &it.rungs), count);

@@ -44,6 +44,8 @@ pub(crate) struct Before<'a> {
     pub(crate) window: &'a Window,
     /// Whether its `coverage` range or cursor is new to the task.
     pub(crate) uncovered: bool,
+    /// How often calls that are no transfers have brought something to the task.
+    pub(crate) worked: u64,
     /// The thresholds of the policy that is asked, for the call's tool.
     pub(crate) thresholds: &'a Detectors,
     /// The same policy's periods and laps of transfers.
@@ -93,6 +95,11 @@ pub(crate) struct Observation {
     pub(crate) cells: u32,
     /// Whether its tool can fill cells.
     pub(crate) feeds_needs: bool,
+    /// Set when it is fed: it looks anew at what may have changed, or for an agent that had not looked yet. That it brings
+    /// nothing new is then no news of its tool.
+    pub(crate) fresh_look: bool,
+    /// Likewise: how often calls that are no transfers have brought something to the task.
+    pub(crate) worked: u64,
 }
 
 impl Observation {

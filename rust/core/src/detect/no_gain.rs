@@ -7,18 +7,18 @@ use super::tally::Tally;
 use super::{counted, Before, Detector, Dispatch, Observation, Remarks, Said, Stake, Write};
 use crate::bounds::{make_room, CALLS, PLACES};
 use crate::call::Call;
-use crate::policy::{Detectors, Resets};
+use crate::policy::{Detectors, ErrorClass, Resets};
 use crate::verdict::Finding;
 use crate::Reason;
 
-/// Reads in a row without gain, by tool and target. A call that a landed write has made worth repeating is a fresh look at
-/// a changed world: that it brings nothing new is no news of the tool.
+/// Reads in a row without gain, by tool and target. A call that a landed write, a person's turn or a compaction has made
+/// worth repeating is a fresh look: that it brings nothing new is no news of the tool.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct NoGain {
     streaks: FxHashMap<u64, Tally>,
-    /// Reads that no write has landed on since their last outcome, by loose identity.
+    /// Reads that nothing has made worth repeating since their last outcome, by loose identity.
     looked: FxHashMap<u64, Stake>,
-    /// Those that one has.
+    /// Those that something has.
     outdated: FxHashSet<u64>,
 }
 
@@ -49,7 +49,6 @@ impl Detector for NoGain {
     }
 
     fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {
-        let is_fresh_look = self.look(&seen.call);
         if !seen.is_known_read() {
             return;
         }
@@ -57,7 +56,7 @@ impl Detector for NoGain {
             self.streaks.remove(&place(&seen.call));
             return;
         }
-        if is_fresh_look {
+        if seen.fresh_look {
             return;
         }
         make_room(&mut self.streaks, &place(&seen.call), PLACES);
@@ -90,17 +89,39 @@ impl NoGain {
         self.looked.is_empty()
     }
 
-    /// Remembers that a read came back. Whether a write has landed on it since it last did.
-    fn look(&mut self, call: &Call) -> bool {
-        if !call.is_read() {
-            return false;
-        }
+    /// Remembers that a read came back.
+    pub(crate) fn look(&mut self, call: &Call) -> Look {
         if self.looked.len().saturating_add(self.outdated.len()) >= CALLS {
             *self = Self::default();
         }
-        self.looked.insert(call.loose, Stake::of(call));
-        self.outdated.remove(&call.loose)
+        let looked = self.looked.insert(call.loose, Stake::of(call)).is_some();
+        match (self.outdated.remove(&call.loose), looked) {
+            (true, _) => Look::Anew,
+            (false, true) => Look::Again,
+            (false, false) => Look::First,
+        }
     }
+
+    /// Whether the agent has had an answer to a read.
+    pub(crate) fn has_looked(&self, loose: u64) -> bool {
+        self.looked.contains_key(&loose) || self.outdated.contains(&loose)
+    }
+
+    /// What the agent has seen is no longer before it, or a person wants to know anew: every read may be asked once more.
+    pub(crate) fn outdate(&mut self) {
+        self.outdated.extend(self.looked.drain().map(|(call, _)| call));
+    }
+}
+
+/// How a read stands to what its agent has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// It had not come back to this agent before.
+    First,
+    /// It had, and nothing has happened since that makes it worth repeating.
+    Again,
+    /// It had, and something has.
+    Anew,
 }
 
 /// Calls of the whole task in a row without gain.
@@ -122,11 +143,13 @@ impl TaskNoGain {
             return;
         }
         self.all = self.all.saturating_add(1);
-        if seen.call.tool.declared {
+        // what is malformed brought nothing, whatever its tool does
+        let counts = seen.call.tool.declared || seen.judged.class == Some(ErrorClass::Format);
+        if counts {
             self.declared = self.declared.saturating_add(1);
         }
         remarks.each(Reason::NoGain, seen, |by, _| match exit_after(by) {
-            Some(after) if self.declared >= after && seen.call.tool.declared => {
+            Some(after) if self.declared >= after && counts => {
                 Said { note: None, end: Some(counted(self.declared, Some(after))) }
             }
             Some(after) if self.all >= after => Said::note(Some(counted(self.all, Some(after)))),

@@ -77,7 +77,10 @@ detector! {
 }
 detector! {
     /// The same error under whatever arguments.
-    SameError
+    SameError {
+        /// How many transient failures of a tool in a row count for nothing; further ones are failures like any other.
+        transient_after: Count<1>,
+    }
 }
 detector! {
     /// The same result under ever-new arguments.

@@ -1,6 +1,7 @@
 //! One outcome feeds the detectors.
 use std::sync::Arc;
 
+use callgate_value::Symbol;
 use rustc_hash::FxHashSet;
 
 use super::rules::error_evidence;
@@ -25,7 +26,7 @@ impl Task {
             closed.remarks.add(Reason::PolicyError, &seen, error_evidence(error));
         }
         let is_format = seen.judged.class == Some(ErrorClass::Format);
-        let counts = !is_double(&seen, earlier) && seen.judged.class != Some(ErrorClass::Transient);
+        let counts = !is_double(&seen, earlier) && !self.may_pass(&seen);
         let feeds = counts && !is_format && seen.fed;
         let is_known = seen.succeeded() && seen.judged.result.is_some() && seen.judged.expression_error.is_none();
         let cells = self.needs.credit(&seen.marks);
@@ -36,8 +37,13 @@ impl Task {
             self.journal.gained(&seen.call, seen.gain.count, cells);
             if seen.gain.count > 0 {
                 self.hops.gained();
+                self.moved_on = true;
+                if !seen.call.tool.transfer {
+                    self.worked = self.worked.saturating_add(1);
+                }
             }
         }
+        seen.worked = self.worked;
         let (said, failed) = self.ask_observe_rules(policy, &seen, closed);
         if let Some(error) = failed {
             seen.judged.grade = Grade::Ungraded;
@@ -45,6 +51,9 @@ impl Task {
         }
         if seen.judged.expression_error.is_some() {
             closed.ungraded.push(Arc::clone(&seen.call_id));
+        }
+        if feeds && seen.call.tool.waiting.is_none() && seen.judged.expression_error.is_none() {
+            seen.fresh_look = self.look(&seen);
         }
         if counts {
             self.feed_detectors(&seen, is_format, closed);
@@ -67,6 +76,9 @@ impl Task {
             session.detectors.unknown_tool.after(seen, &mut closed.remarks);
             session.detectors.invalid_arguments.after(seen, &mut closed.remarks);
         }
+        if is_format {
+            self.feed_malformed(seen, &mut closed.remarks);
+        }
         if is_format || !seen.fed {
             return;
         }
@@ -76,6 +88,7 @@ impl Task {
         }
         let graded = seen.judged.expression_error.is_none();
         let wrote = self.write(seen);
+        self.moved_on |= wrote;
         let novelty = self.novelty(seen);
         self.run_identity_detectors(seen, &mut closed.remarks);
         if graded {
@@ -90,6 +103,20 @@ impl Task {
             self.count_gain(seen, wrote, &mut closed.remarks);
         }
         self.list(call.session);
+    }
+
+    /// What is malformed never ran. It is a failure like others where other arguments fail in the same way, and it brings
+    /// nothing.
+    fn feed_malformed(&mut self, seen: &Observation, remarks: &mut Remarks) {
+        if seen.judged.expression_error.is_some() {
+            return;
+        }
+        if let Some(session) = self.sessions.get_mut(seen.call.session).filter(|_| &*seen.judged.kind != "unknown_tool")
+        {
+            session.detectors.same_error.after(seen, remarks);
+        }
+        self.count_gain(seen, false, remarks);
+        self.list(seen.call.session);
     }
 
     fn feed_wait(&mut self, seen: &Observation, remarks: &mut Remarks) {
@@ -116,9 +143,11 @@ impl Task {
         detectors.exact_repeat.after(seen, remarks);
         detectors.consecutive.after(seen, remarks);
         detectors.frequency.after(seen, &detectors.window, remarks);
+        // a transfer says nothing but that control was passed on: what was brought meanwhile tells one from another
+        let worked = if seen.call.tool.transfer { seen.worked } else { 0 };
         let symbol = |member: u64| {
             let result = seen.judged.result?;
-            Some(key.join(&[callgate_value::Symbol(member), callgate_value::Symbol(result)]).0)
+            Some(key.join(&[Symbol(member), Symbol(result), Symbol(worked)]).0)
         };
         if let Some(cycle) = &mut detectors.cycle {
             cycle.push(symbol(seen.call.loose), seen.call.loose, seen.call.agent, seen.at);
@@ -162,7 +191,7 @@ impl Task {
         let brought = if seen.counts_cells() { seen.cells > 0 } else { seen.gain.count > 0 };
         if wrote || brought {
             self.no_gain.clear();
-        } else if !seen.succeeded() || seen.judged.result.is_some() {
+        } else if !seen.fresh_look && (!seen.succeeded() || seen.judged.result.is_some()) {
             self.no_gain.add(seen, remarks);
         }
     }

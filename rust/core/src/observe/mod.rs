@@ -1,10 +1,12 @@
 //! `observe`: what came back. Says what it makes of the outcome, once the outcome is filed where it belongs.
 mod account;
 mod feed;
+mod look;
 mod novelty;
 mod rules;
 mod settle;
 mod sufficiency;
+mod transient;
 mod write;
 
 use std::sync::Arc;
@@ -133,6 +135,8 @@ impl Task {
             gain: Gain::default(),
             cells: 0,
             feeds_needs: policy.feeds_needs(&call.tool),
+            fresh_look: false,
+            worked: 0,
         };
         let cached = self.earlier_answer(policy, &seen);
         if let Some((result, age)) = &cached {
@@ -262,11 +266,10 @@ impl Task {
     }
 }
 
-/// Transient failures, and those that are still being retried, belong to the retry policy.
+/// Failures that are still being retried belong to the retry policy.
 fn feeds(call: &Call, judged: &Judged, retries: u64) -> bool {
     let Some(class) = judged.class else { return true };
-    let retried = call.tool.retry.as_ref().is_some_and(|it| it.classes.contains(&class) && retries < it.max);
-    class != ErrorClass::Transient && !retried
+    !call.tool.retry.as_ref().is_some_and(|it| it.classes.contains(&class) && retries < it.max)
 }
 
 fn next(call: &Call, judged: &Judged, retries: u64) -> Next {

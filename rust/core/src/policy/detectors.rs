@@ -106,6 +106,8 @@ pub struct Detectors {
     pub oscillation: Option<Oscillation>,
     /// `same_error`
     pub same_error: Option<Rungs>,
+    /// Its `transient_after`: transient failures of a tool in a row that feed no detector.
+    pub transient_after: Option<u64>,
     /// `same_result`
     pub same_result: Option<Rungs>,
     /// `no_gain`
@@ -137,11 +139,16 @@ impl Detectors {
     pub fn blind(&self) -> Self {
         let notes = |rungs: Rungs| Rungs { refuse_after: None, exit_after: None, ..rungs };
         let soft = |rungs: Option<Rungs>| rungs.map(notes);
+        let patient = |rungs: Rungs| Rungs {
+            refuse_after: rungs.refuse_after.map(|it| it.saturating_mul(2)),
+            exit_after: None,
+            ..rungs
+        };
         let mut blind = self.clone();
         blind.consecutive = soft(blind.consecutive);
         blind.frequency = soft(blind.frequency);
         blind.oscillation = blind.oscillation.map(|it| Oscillation { rungs: notes(it.rungs), ..it });
-        blind.same_error = soft(blind.same_error);
+        blind.same_error = blind.same_error.map(patient);
         blind.same_result = soft(blind.same_result);
         blind.no_gain = blind.no_gain.map(|it| NoGain { rungs: notes(it.rungs), ..it });
         blind.empty_streak = soft(blind.empty_streak);
@@ -155,7 +162,7 @@ impl Detectors {
     /// What a detector has to keep for both: whatever either of them counts.
     #[must_use]
     pub(crate) fn widest(&self, other: &Self) -> Self {
-        let exit = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
+        let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
         let cools = |one: Rungs, other: Rungs| Rungs { cool_down: one.cool_down.or(other.cool_down), ..one };
         let pair = |one: Oscillation, other: Oscillation| Oscillation {
             arguments_at_most: one.arguments_at_most.max(other.arguments_at_most),
@@ -163,7 +170,7 @@ impl Detectors {
             ..one
         };
         let gain = |one: NoGain, other: NoGain| NoGain {
-            exit_after: exit(one.exit_after, other.exit_after),
+            exit_after: least(one.exit_after, other.exit_after),
             // there is one streak: where either looks at the needs, it does
             towards_needs: one.towards_needs || other.towards_needs,
             ..one
@@ -175,6 +182,7 @@ impl Detectors {
             cycle: self.cycle.or(other.cycle),
             oscillation: either(self.oscillation, other.oscillation, pair),
             same_error: self.same_error.or(other.same_error),
+            transient_after: least(self.transient_after, other.transient_after),
             same_result: self.same_result.or(other.same_result),
             no_gain: either(self.no_gain, other.no_gain, gain),
             empty_streak: self.empty_streak.or(other.empty_streak),

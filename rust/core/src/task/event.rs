@@ -29,8 +29,13 @@ impl Task {
         let index = self.session(policy, agent);
         match event {
             Event::UserTurn { by_human: false } => {}
-            Event::UserTurn { by_human: true } => self.reset(policy, policy.on_user_turn),
-            Event::Compaction => self.reset(policy, policy.on_compaction),
+            Event::UserTurn { by_human: true } => self.reset(policy, policy.on_user_turn, true),
+            Event::Compaction => {
+                // compacted again and again, with nothing found or written in between, is a loop of its own
+                self.close_rounds(policy);
+                let moved_on = std::mem::take(&mut self.moved_on);
+                self.reset(policy, policy.on_compaction, moved_on);
+            }
             Event::Usage { tokens, cost } => {
                 if let Some(session) = self.sessions.get_mut(index) {
                     self.pool.take_usage(&mut session.share, tokens, cost);
@@ -39,13 +44,24 @@ impl Task {
         }
     }
 
-    fn reset(&mut self, policy: &Policy, resets: Resets) {
-        // what came back before the event belongs to before it
+    /// What came back before an event belongs to before it.
+    fn close_rounds(&mut self, policy: &Policy) {
         for session in 0..self.sessions.len() {
             self.close_round(policy, session);
         }
+    }
+
+    /// Resets what is named; `anew` says that what was seen before may be looked at once more, where repeats are reset.
+    fn reset(&mut self, policy: &Policy, resets: Resets, anew: bool) {
+        self.close_rounds(policy);
         for session in &mut self.sessions {
             session.detectors.reset(resets);
+            if resets.repeats && anew {
+                session.detectors.no_gain.outdate();
+            }
+            if resets.errors {
+                session.transient.clear();
+            }
         }
         self.states.reset(resets);
         self.transfers.reset(resets);

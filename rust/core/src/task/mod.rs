@@ -147,6 +147,10 @@ pub struct Task {
     pub(crate) endable: Endable,
     /// How often a poll has brought a new answer; each session clears its repeats when it is next asked.
     pub(crate) waited: u64,
+    /// How often calls that are no transfers have brought something: what ends repeats of transfers.
+    pub(crate) worked: u64,
+    /// Whether anything was brought or written since the conversation was compacted last.
+    pub(crate) moved_on: bool,
     /// Calls that are out and may change something.
     #[serde(skip)]
     pub(crate) out_changing: usize,
@@ -216,6 +220,8 @@ impl Task {
             by_agent: FxHashMap::default(),
             endable: Endable::default(),
             waited: 0,
+            worked: 0,
+            moved_on: false,
             out_changing: 0,
             remarks: Vec::new(),
             offers: Vec::new(),

@@ -137,6 +137,8 @@ pub(crate) struct Session {
     pub(crate) detectors: SessionDetectors,
     /// Failing calls by loose identity.
     pub(crate) attempts: FxHashMap<u64, Attempts>,
+    /// Transient failures in a row, by tool.
+    pub(crate) transient: FxHashMap<u64, u64>,
     /// Last known results by loose identity, for incidents.
     pub(crate) last_results: FxHashMap<u64, LastResult>,
     /// Last known results by tool, for incidents.
@@ -189,6 +191,7 @@ impl Task {
             share: Share::default(),
             detectors: SessionDetectors::new(policy),
             attempts: FxHashMap::default(),
+            transient: FxHashMap::default(),
             last_results: FxHashMap::default(),
             last_of_tool: FxHashMap::default(),
             last_of_reads: FxHashMap::default(),

@@ -172,9 +172,6 @@ impl View<'_> {
             (_, Some(_), Some(key)) => Some(("next", format!("`next` and `{key}` exclude each other"))),
             (Some(_), None, _) => Some(("cursor", "`cursor` needs `next`: where the next cursor stands".to_owned())),
             (None, Some(_), _) => Some(("next", "`next` needs `cursor`: where a call names its own".to_owned())),
-            (None, None, Some(_)) if coverage.offset.is_none() && coverage.length.is_none() => {
-                Some(("target", "`target` needs `offset` or `length`: what part of it a call covers".to_owned()))
-            }
             _ => None,
         };
         if let Some((key, message)) = fault {
