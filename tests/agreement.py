@@ -230,7 +230,8 @@ def tools(draw: Draw) -> dict[str, Any]:
             **some(draw, 50, "wanted_fields", [["w"]]),
             **some(draw, 30, "min_records", [2]),
         }
-    page = {"effect": "read", "coverage": draw.choice([COVERAGE, {"target": "args.path"}, {"cursor": "args.cursor", "next": "result.next"}])}
+    pages = [COVERAGE, {"target": "args.path"}, {"cursor": "args.cursor", "next": "result.next"}]
+    page = {"effect": "read", "coverage": draw.choice(pages)}
     put = {
         "effect": "write",
         "identity": some(draw, 50, "target", [["path"]]),

@@ -5,8 +5,8 @@ from pathlib import Path
 from callgate.testing import run_tests
 from distractors import distracted, with_distractors
 
-# A hand-over that is followed by work is no hand-over in a row, and where every other call brings something new it is not
-# true that nothing does: not with made-up tools, and not from compaction to compaction.
+# A hand-over that is followed by work is no hand-over in a row, and where every other call brings something new it is
+# not true that nothing does: not with made-up tools, and not from compaction to compaction.
 ENDED_BY_WORK = {"L25", "L33", "L35", "L36"}
 
 

@@ -62,8 +62,8 @@ def transient_failures(history: History, call: Call) -> int:
 def is_fresh_look(history: History, call: Call) -> bool:
     """Tell whether a read that comes back looks anew, or is its agent's first look at what another agent has seen.
 
-    It looks anew where, since it last came back to this agent, a write has landed on it, a person has spoken, or what the
-    agent had seen was compacted.
+    It looks anew where, since it last came back to this agent, a write has landed on it, a person has spoken, or what
+    the agent had seen was compacted.
     """
     if call.tool.effect != "read":
         return False
