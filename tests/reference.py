@@ -11,7 +11,7 @@ from specification.budgets import Budgets, limit
 from specification.calls import Call, Tool, tool_of_call, with_base
 from specification.detectors import BLIND, DETECTORS, PATIENT, Streak, polls
 from specification.effects import Ledger, has_effects
-from specification.feeding import gain, is_fresh_look, is_retry, what_it_feeds
+from specification.feeding import fresh_look, gain, is_retry, what_it_feeds
 from specification.history import (
     Approved,
     Counted,
@@ -612,7 +612,7 @@ class Task:
             effect, touches = call.tool.effect, call.tool.touches
             turn.landed = success and (effect == "write" or (effect in ("external", "ui") and bool(touches)))
             turn.possible = success and effect in ("unknown", "ui") and call.new and not turn.landed
-            turn.fresh = not outcome.erred and is_fresh_look(history, call)
+            turn.fresh = "" if outcome.erred else fresh_look(history, call)
         if turn.feeds == "wait":
             answers = polls(history, call)
             known = outcome.symbol is not None

@@ -299,7 +299,7 @@ def empty_streak(history: History, call: Call, rungs: Rungs, seen: Outcome | Non
     for turn in reversed(reads):
         if turn.outcome.grade != "empty":
             break
-        if turn.fresh:
+        if turn.fresh == "wanted":
             if turn.outcome is seen:
                 return []
             continue

@@ -59,22 +59,22 @@ def transient_failures(history: History, call: Call) -> int:
     return count
 
 
-def is_fresh_look(history: History, call: Call) -> bool:
+def fresh_look(history: History, call: Call) -> str:
     """Tell whether a read that comes back looks anew, or is its agent's first look at what another agent has seen.
 
     It looks anew where, since it last came back to this agent, a write has landed on it, a person has spoken, or what
     the agent had seen was compacted.
     """
     if call.tool.effect != "read":
-        return False
+        return ""
     looks = [turn for turn in history.fed("gain") if turn.call.loose == call.loose and not turn.outcome.erred]
     own = [turn for turn in looks if turn.call.agent == call.agent]
     if not own:
-        return bool(looks) and not call.new
-    return any(
-        ends_run(entry, call) if isinstance(entry, Turn) else isinstance(entry, Reset) and entry.anew
-        for entry in history[history.index(own[-1]) + 1 :]
-    )
+        return "wanted" if looks and not call.new else ""
+    since = history[history.index(own[-1]) + 1 :]
+    if any(isinstance(entry, Reset) and entry.anew for entry in since):
+        return "wanted"
+    return "changed" if any(isinstance(entry, Turn) and ends_run(entry, call) for entry in since) else ""
 
 
 def gain(history: History, outcome: Outcome) -> tuple[int, float | None]:

@@ -32,7 +32,8 @@ class Turn:
 
     `feeds` says what it feeds: `all`, `format` (the detectors of unknown tools, invalid arguments and equal errors),
     `wait` (`stale_wait`), `none`, or `double` where an earlier member of its batch has said it. A `fresh` one is a read
-    that was worth making although it may bring nothing new.
+    that was worth making although it may bring nothing new: what it looks at may have `changed`, or its answer is
+    `wanted` again.
     """
 
     call: Call
@@ -45,7 +46,7 @@ class Turn:
     landed: bool = False
     possible: bool = False
     progress: bool = False
-    fresh: bool = False
+    fresh: str = ""
 
     @property
     def moves_on(self) -> bool:

@@ -136,7 +136,7 @@ fn observation(call: &Arc<Call>, id: &Arc<str>, now: f64) -> Observation {
         gain,
         cells: 0,
         feeds_needs: false,
-        fresh_look: false,
+        fresh_look: None,
         worked: 0,
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::same_result::{incident, place};
 use super::tally::Tally;
-use super::{counted, Before, Detector, Dispatch, Observation, Remarks};
+use super::{counted, Before, Detector, Dispatch, FreshLook, Observation, Remarks};
 use crate::bounds::{make_room, PLACES};
 use crate::call::Call;
 use crate::policy::Resets;
@@ -47,7 +47,8 @@ impl Detector for EmptyStreak {
             self.streaks.remove(&place(&seen.call));
             return;
         }
-        if seen.fresh_look {
+        // a write does not make a search that finds nothing a better one
+        if seen.fresh_look == Some(FreshLook::Wanted) {
             return;
         }
         make_room(&mut self.streaks, &place(&seen.call), PLACES);

@@ -95,11 +95,19 @@ pub(crate) struct Observation {
     pub(crate) cells: u32,
     /// Whether its tool can fill cells.
     pub(crate) feeds_needs: bool,
-    /// Set when it is fed: it looks anew at what may have changed, or for an agent that had not looked yet. That it brings
-    /// nothing new is then no news of its tool.
-    pub(crate) fresh_look: bool,
+    /// Set when it is fed: whether it looks anew. That it brings nothing new is then no news of its tool.
+    pub(crate) fresh_look: Option<FreshLook>,
     /// Likewise: how often calls that are no transfers have brought something to the task.
     pub(crate) worked: u64,
+}
+
+/// Why a read is worth making although it may bring nothing new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum FreshLook {
+    /// A write has landed that may have changed what it looks at.
+    Changed,
+    /// Whoever asks has not got the answer: a person asks again, it was compacted away, or another agent had it.
+    Wanted,
 }
 
 impl Observation {

@@ -1,10 +1,10 @@
 //! `no_gain`: calls that bring nothing new, of one tool's reads and of the whole task.
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::same_result::{incident, place};
 use super::tally::Tally;
-use super::{counted, Before, Detector, Dispatch, Observation, Remarks, Said, Stake, Write};
+use super::{counted, Before, Detector, Dispatch, FreshLook, Observation, Remarks, Said, Stake, Write};
 use crate::bounds::{make_room, CALLS, PLACES};
 use crate::call::Call;
 use crate::policy::{Detectors, ErrorClass, Resets};
@@ -19,7 +19,7 @@ pub(crate) struct NoGain {
     /// Reads that nothing has made worth repeating since their last outcome, by loose identity.
     looked: FxHashMap<u64, Stake>,
     /// Those that something has.
-    outdated: FxHashSet<u64>,
+    outdated: FxHashMap<u64, FreshLook>,
 }
 
 impl Detector for NoGain {
@@ -56,7 +56,7 @@ impl Detector for NoGain {
             self.streaks.remove(&place(&seen.call));
             return;
         }
-        if seen.fresh_look {
+        if seen.fresh_look.is_some() {
             return;
         }
         make_room(&mut self.streaks, &place(&seen.call), PLACES);
@@ -70,7 +70,7 @@ impl Detector for NoGain {
         self.looked.retain(|call, stake| {
             let ended = stake.ended_by_landed(write);
             if ended {
-                outdated.insert(*call);
+                outdated.insert(*call, FreshLook::Changed);
             }
             !ended
         });
@@ -96,20 +96,21 @@ impl NoGain {
         }
         let looked = self.looked.insert(call.loose, Stake::of(call)).is_some();
         match (self.outdated.remove(&call.loose), looked) {
-            (true, _) => Look::Anew,
-            (false, true) => Look::Again,
-            (false, false) => Look::First,
+            (Some(why), _) => Look::Anew(why),
+            (None, true) => Look::Again,
+            (None, false) => Look::First,
         }
     }
 
     /// Whether the agent has had an answer to a read.
     pub(crate) fn has_looked(&self, loose: u64) -> bool {
-        self.looked.contains_key(&loose) || self.outdated.contains(&loose)
+        self.looked.contains_key(&loose) || self.outdated.contains_key(&loose)
     }
 
     /// What the agent has seen is no longer before it, or a person wants to know anew: every read may be asked once more.
     pub(crate) fn outdate(&mut self) {
-        self.outdated.extend(self.looked.drain().map(|(call, _)| call));
+        self.outdated.values_mut().for_each(|why| *why = FreshLook::Wanted);
+        self.outdated.extend(self.looked.drain().map(|(call, _)| (call, FreshLook::Wanted)));
     }
 }
 
@@ -121,7 +122,7 @@ pub(crate) enum Look {
     /// It had, and nothing has happened since that makes it worth repeating.
     Again,
     /// It had, and something has.
-    Anew,
+    Anew(FreshLook),
 }
 
 /// Calls of the whole task in a row without gain.

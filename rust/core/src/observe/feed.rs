@@ -191,7 +191,7 @@ impl Task {
         let brought = if seen.counts_cells() { seen.cells > 0 } else { seen.gain.count > 0 };
         if wrote || brought {
             self.no_gain.clear();
-        } else if !seen.fresh_look && (!seen.succeeded() || seen.judged.result.is_some()) {
+        } else if seen.fresh_look.is_none() && (!seen.succeeded() || seen.judged.result.is_some()) {
             self.no_gain.add(seen, remarks);
         }
     }

@@ -1,23 +1,23 @@
 //! Fresh looks: reads that are worth making although they may bring nothing new to the task.
 use crate::detect::no_gain::Look;
-use crate::detect::Observation;
+use crate::detect::{FreshLook, Observation};
 use crate::task::Task;
 
 impl Task {
     /// Whether a read looks anew at what may have changed, or is its agent's first look at what another agent has seen.
-    pub(super) fn look(&mut self, seen: &Observation) -> bool {
+    pub(super) fn look(&mut self, seen: &Observation) -> Option<FreshLook> {
         let (session, loose) = (seen.call.session, seen.call.loose);
         if !seen.call.is_read() {
-            return false;
+            return None;
         }
         let look = self.sessions.get_mut(session).map(|of| of.detectors.no_gain.look(&seen.call));
         match look {
-            Some(Look::Anew) => true,
+            Some(Look::Anew(why)) => Some(why),
             Some(Look::First) if !seen.first => {
                 let mut others = self.sessions.iter().enumerate().filter(|(index, _)| *index != session);
-                others.any(|(_, other)| other.detectors.no_gain.has_looked(loose))
+                others.any(|(_, other)| other.detectors.no_gain.has_looked(loose)).then_some(FreshLook::Wanted)
             }
-            _ => false,
+            _ => None,
         }
     }
 }

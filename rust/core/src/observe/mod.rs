@@ -135,7 +135,7 @@ impl Task {
             gain: Gain::default(),
             cells: 0,
             feeds_needs: policy.feeds_needs(&call.tool),
-            fresh_look: false,
+            fresh_look: None,
             worked: 0,
         };
         let cached = self.earlier_answer(policy, &seen);
