@@ -448,7 +448,10 @@ class Task:
         """Tell whether the finding lets this one call through because nothing was seen of it for long enough."""
         if rungs.get("cool_down") is None or streak.last is None:
             return False
-        if self.now < streak.last + seconds(rungs["cool_down"]):
+        pause = seconds(rungs["cool_down"])
+        if reason == "same_error":  # twice as long with each failure after the one that reached the threshold
+            pause *= 2 ** min(streak.count - rungs["refuse_after"], 8)
+        if self.now < streak.last + pause:
             return False
         return not any(
             (reason, streak.key) in other.let_through

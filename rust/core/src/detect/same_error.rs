@@ -6,7 +6,7 @@ use super::tally::Tally;
 use super::{counted, Before, Detector, Dispatch, Observation, Remarks, Stake, Write};
 use crate::bounds::{make_room, ERRORS, FAILING_TOOLS};
 use crate::call::Call;
-use crate::policy::Resets;
+use crate::policy::{Resets, Rungs};
 use crate::verdict::{Finding, IncidentKey};
 use crate::Reason;
 
@@ -22,12 +22,24 @@ struct Failing {
     tally: Tally,
 }
 
+/// The cool-down doubles with each failure after the one that reached the threshold, this often at most.
+const DOUBLINGS: u64 = 8;
+
+/// An agent whose turns take longer than the cool-down would never be refused anything: what was let through and failed
+/// alike is let through again only after twice the time.
+fn growing(rungs: &Rungs, count: u64) -> Rungs {
+    let beyond = rungs.refuse_after.map_or(0, |after| count.saturating_sub(after)).min(DOUBLINGS);
+    let factor = 2_f64.powi(i32::try_from(beyond).unwrap_or_default());
+    Rungs { cool_down: rungs.cool_down.map(|pause| pause * factor), ..*rungs }
+}
+
 impl Detector for SameError {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
         let rungs = before.thresholds.same_error.as_ref()?;
         let errors = self.tools.get(&call.tool_symbol)?;
-        let refusing = errors.values().filter(|error| error.tally.refuses(rungs, before.now));
+        let refuses = |error: &&Failing| error.tally.refuses(&growing(rungs, error.tally.count), before.now);
+        let refusing = errors.values().filter(refuses);
         let worst = refusing.map(|error| error.tally.count).max()?;
         let incident = IncidentKey::Tool { session: call.session, tool: call.tool_symbol };
         Some(Finding::refuse(Reason::SameError, counted(worst, rungs.refuse_after)).within(incident))
@@ -36,7 +48,8 @@ impl Detector for SameError {
     fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {
         if let (Some(errors), Some(rungs)) = (self.tools.get_mut(&call.tool_symbol), &judged_by.same_error) {
             for error in errors.values_mut() {
-                error.tally.dispatched(rungs, now, call);
+                let rungs = growing(rungs, error.tally.count);
+                error.tally.dispatched(&rungs, now, call);
             }
         }
     }
