@@ -94,6 +94,7 @@ class Task:
                 call, round_, [each for each in batch[:place] if each not in bad]
             ):
                 self.claim(call, again=False)
+        self.revise(batch, bad, round_)
         verdicts = [self.judge(call, round_, call in bad) for call in batch]
         if self.budgets.all_or_nothing:
             sound = [verdict.reasons for verdict in verdicts if "bad_call_id" not in verdict.reasons]
@@ -284,6 +285,38 @@ class Task:
         rungs = self.rungs("repeated_effect", call.tool) or {}
         if has_effects(call):
             self.ledger.claim(call, again, reached(1, rungs.get("refuse_after")), self.mode == "enforce")
+
+    def revise(self, batch: list[Call], bad: list[Call], round_: Round) -> None:
+        """Have calls that will not run give back what they hold, and their siblings that got too little ask anew."""
+        while self.mode == "enforce":
+            lacking = [place for place, call in enumerate(batch) if call.answer not in (None, "new")]
+            idle = self.idle(batch, bad, round_) if lacking else []
+            if not idle or lacking[-1] < idle[0]:
+                return
+            for place in range(idle[0], len(batch)):
+                if place in idle:
+                    self.ledger.end(batch[place], "free", self.now)
+                elif place in lacking:
+                    self.claim(batch[place], again=False)
+
+    def idle(self, batch: list[Call], bad: list[Call], round_: Round) -> list[int]:
+        """Give the places of calls that hold something and would not run: each judged as if it were asked for now."""
+        history, noted, stopped = self.history, set(self.budgets.noted), self.stopped
+        before = (list(round_.calls), list(round_.refused))
+        tried, idle = History(history), []
+        for place, call in enumerate(batch):
+            if call in bad or any(other.exact == call.exact for other in batch[:place] if other not in bad):
+                continue
+            self.history = History(tried)
+            runs = self.judge(call, round_, False).action == "allow"
+            if runs:
+                tried.append(Dispatched(call))
+            elif self.ledger.is_held_by(call):
+                idle.append(place)
+            self.stopped, call.told, call.let_through = stopped, set(), set()
+            round_.calls, round_.refused = list(before[0]), list(before[1])
+        self.history, self.budgets.noted = history, noted
+        return idle
 
     def give_back(self, calls: list[Call]) -> None:
         """Free the effects of calls that do not run."""

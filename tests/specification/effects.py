@@ -81,6 +81,11 @@ class Ledger:
         other = effect.key != call.key and effect.call.tool.name == call.tool.name
         return other and meets and not effect.waived and effect.state == "unknown"
 
+    def is_held_by(self, call: Call) -> bool:
+        """Tell whether the call has an entry that it has begun."""
+        effect = self.effects.get(call.key)
+        return effect is not None and effect.call is call and effect.state == "in_flight"
+
     def earlier(self, call: Call) -> Effect | None:
         """What happened under the call's declared key."""
         return self.effects[call.key] if call.answer == "completed" and is_declared(call) else None
