@@ -67,7 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         from callgate.report.snippet import printable  # the name of a file must not steer the terminal
 
-        print(f"callgate: {printable(str(error))}", file=sys.stderr)
+        lines = (printable(line) for line in str(error).split("\n"))
+        print("callgate: " + "\n".join(lines), file=sys.stderr)
         return EXIT_INCONCLUSIVE if isinstance(error, Inconclusive) else EXIT_USAGE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
