@@ -132,8 +132,10 @@ def test_what_surely_did_not_happen_may_be_done(loaded: Gate, store: Store) -> N
     assert (done.value(), done.attempts) == ({"id": 8}, 1)
 
 
-@pytest.mark.parametrize("error", [TimeoutError("still nothing"), ConnectionResetError(104, "gone")])
-def test_a_failure_that_says_nothing_leaves_the_doubt(loaded: Gate, store: Store, error: Exception) -> None:
+@pytest.mark.parametrize(
+    "error", [TimeoutError("still nothing"), ConnectionResetError(104, "gone"), KeyboardInterrupt(), SystemExit(1)]
+)
+def test_a_failure_that_says_nothing_leaves_the_doubt(loaded: Gate, store: Store, error: BaseException) -> None:
     def fail() -> Any:
         raise error
 
