@@ -76,8 +76,8 @@ def write(folder: Path, files: Mapping[str, str], *, force: bool) -> None:
         raise UsageError(f"`{folder}` is a file, and a folder is wanted")
     there = [file for file in files if (folder / file).exists() or (folder / file).is_symlink()]
     if there and not force:
-        names = "".join(f"\n  {folder / file}" for file in there)
-        raise UsageError(f"nothing was written, for these are there already (`--force` overwrites them):{names}")
+        names = [f"  {folder / file}" for file in there]
+        raise UsageError("nothing was written, for these are there already (`--force` overwrites them):", *names)
     try:
         for file, text in files.items():
             (folder / file).parent.mkdir(parents=True, exist_ok=True)

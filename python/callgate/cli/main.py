@@ -67,8 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         from callgate.report.snippet import printable  # the name of a file must not steer the terminal
 
-        lines = (printable(line) for line in str(error).split("\n"))
-        print("callgate: " + "\n".join(lines), file=sys.stderr)
+        print("callgate: " + "\n".join(map(printable, error.lines)), file=sys.stderr)
         return EXIT_INCONCLUSIVE if isinstance(error, Inconclusive) else EXIT_USAGE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
