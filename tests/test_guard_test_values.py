@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from callgate.cli.main import main
+from callgate.report.tests import render_tests
 from callgate.testing import run_tests
 from callgate.testing.values import Evaluated, PartValue
 
@@ -27,6 +29,7 @@ spec:
     - tools:
         pay: {effect: write, parameters: {type: object}, result: {failed_when: 'result.status >= 400'}}
 """
+NEVER = "      - {id: never, when: 'call.tool == \"other\"', action: note}\n"
 
 
 def shown(folder: Path, steps: str) -> dict[str, list[Evaluated]]:
@@ -95,6 +98,42 @@ def test_calls_of_one_round_are_told_apart(tmp_path: Path) -> None:
     )
     [rule] = found["action"]
     assert PartValue("line.n", 3, "9") in rule.parts
+
+
+def test_a_call_of_a_batch_that_no_rule_was_asked_about_is_shown_no_values_of_another(tmp_path: Path) -> None:
+    (tmp_path / "a_test.yaml").write_text(
+        TEST.replace("action: refuse}", "action: refuse, tools: [pay]}").replace(NEVER, "") + "  steps:\n"
+        "    - {tool: look, arguments: {n: 1}, result: 1, round: 1, expect: {action: refuse}}\n"
+        "    - {tool: pay, arguments: {amount: 3}, round: 1}\n"
+    )
+    [result] = run_tests(tmp_path / "a_test.yaml").results
+    assert [(missed.failure.what, list(missed.evaluated)) for missed in result.missed] == [("action", [])]
+    sarif = json.loads(render_tests(run_tests(tmp_path / "a_test.yaml"), "sarif"))
+    assert "relatedLocations" not in sarif["runs"][0]["results"][0]
+
+
+def test_the_outcome_of_a_call_in_a_batch_is_shown_with_its_own_values_alone(tmp_path: Path) -> None:
+    (tmp_path / "a_test.yaml").write_text(
+        TEST + "  steps:\n"
+        "    - {tool: pay, arguments: {amount: 1}, result: {status: 500}, round: 1, time: 5, expect: &e {gaps: [a]}}\n"
+        "    - {tool: pay, arguments: {amount: 2}, result: {status: 403}, round: 1, time: 3, expect: *e}\n"
+    )
+    [result] = run_tests(tmp_path / "a_test.yaml").results
+    values = [[each.parts[1].value for each in missed.evaluated] for missed in result.missed]
+    assert values == [["500"], ["403"]]
+
+
+def test_agents_of_one_task_that_work_at_once_are_told_apart(tmp_path: Path) -> None:
+    found = shown(
+        tmp_path,
+        "  steps:\n"
+        "    - {tool: pay, arguments: {amount: 60, lines: [{n: 7}]}, session: a, task: t, round: 1,"
+        " expect: {action: allow}}\n"
+        "    - {tool: pay, arguments: {amount: 61, lines: [{n: 8}]}, session: b, task: t, round: 1}\n"
+        "    - {tool: pay, arguments: {amount: 62, lines: [{n: 9}]}, session: b, task: t, round: 2}\n",
+    )
+    [rule] = found["action"]
+    assert [part.value for part in rule.parts if part.text == "line.n"] == ["7"]
 
 
 def test_calls_of_a_trace_are_shown_too(tmp_path: Path) -> None:

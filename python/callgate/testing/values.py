@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -74,29 +77,77 @@ def _evaluations(judge: Judge, test: PolicyTest, wanted: Mapping[tuple[str, int]
     """The evaluations of the calls at some positions. Line by line, so that it is known which call they are for."""
     watched = _core.Coverage(judge.policy, [part.documents for part in judge.parts], values=True)
     replay = replay_of(watched.policy, test.spec)
+    calls = _Calls()
     found: dict[int, list[_Evaluation]] = {}
-    gathered: list[tuple[str, _Evaluation]] = []
+    told: dict[str, list[_Evaluation]] = {}
+    nameless: list[_Evaluation] = []
 
     def gather() -> None:
         for call, part, within, pointer, values in watched.take_evaluations():
-            gathered.append((call, _Evaluation(part, within, pointer, values)))
+            evaluation = _Evaluation(part, within, pointer, values)
+            (told.setdefault(call, []) if call else nameless).append(evaluation)
         emerged = replay.take_rows()
-        for place, row in enumerate(emerged):
+        for row in emerged:
+            mine = told.pop(calls.id_of(row), [])
             at = wanted.get((row["session"], row["seq"]))
             if at is not None:
-                # the calls of a round are told apart by their ids, as far as expressions see one
-                ids = list(dict.fromkeys(call for call, _ in gathered if call))
-                mine = ids[place] if len(emerged) > 1 and len(ids) == len(emerged) else None
-                found[at] = [each for call, each in gathered if mine is None or call in ("", mine)]
+                found[at] = [*mine, *_nameless_of(judge, nameless, row, emerged)]
         if emerged:
-            gathered.clear()
+            nameless.clear()
 
     for line in lines_of(test):
+        calls.add(line)
         replay.feed(line)
         gather()
     replay.finish()
     gather()
     return found
+
+
+class _Calls:
+    """The ids that a replay gives the calls of a run: `record-1` and so on, over all sessions."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._waiting: dict[str, deque[str]] = {}
+
+    def add(self, line: bytes) -> None:
+        """Take note of a line, before it is fed."""
+        record = json.loads(line) if line.strip() else {"event": ""}
+        if record.get("event") is None:
+            self._count += 1
+            self._waiting.setdefault(record["session"], deque()).append(f"record-{self._count}")
+
+    def id_of(self, row: Row) -> str:
+        """The id of a decision's call; those of a session come in the order of their lines."""
+        return self._waiting[row["session"]].popleft()
+
+
+def _nameless_of(judge: Judge, nameless: Sequence[_Evaluation], row: Row, emerged: Sequence[Row]) -> list[_Evaluation]:
+    """Those evaluations without a call's id that are surely of one of the calls that were judged together."""
+    groups: dict[object, list[_Evaluation]] = {}
+    for each in nameless:
+        groups.setdefault((each.part, each.document, each.pointer), []).append(each)
+    found: list[_Evaluation] = []
+    for group in groups.values():
+        of_outcome = "forms" not in group[0].pointer
+        may_be = [it for it in emerged if _may_be_of(judge, group[0], it) and (it["grade"] or not of_outcome)]
+        if len(may_be) == 1:
+            found += group if may_be[0] is row else []
+        elif of_outcome and len(group) == len(may_be) and len({(it["session"], it["round"]) for it in may_be}) == 1:
+            # outcomes of a round are looked at in the order in which they came
+            may_be.sort(key=lambda it: -math.inf if it["time"] is None else it["time"])
+            found += [each for each, it in zip(group, may_be, strict=True) if it is row]
+    return found
+
+
+def _may_be_of(judge: Judge, each: _Evaluation, row: Row) -> bool:
+    """Whether an expression may have been evaluated for a call: one of a tool for that tool, or for one built on it."""
+    if each.document < 0 or each.pointer[:2] != ("spec", "tools"):
+        return True
+    _, manifests = judge.parts[each.part].documents
+    declared = [manifest["spec"]["tools"].get(row["tool"]) or {} for _, manifest in manifests]
+    return row["tool"] == each.pointer[2] or any("extends" in tool for tool in declared)
 
 
 def _concerns(judge: Judge, each: _Evaluation, failure: Failure, row: Row) -> bool:
