@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 from callgate.cli.main import main
+from callgate.policy.load import beside_tests, load
+from callgate.policy.open import open_policy
+from callgate.review.divergence import diverge
 from callgate.testing import GuardTestResult, run_tests
+from callgate.tools.unused import unused_tools
 
 HEAD = """\
 apiVersion: callgate/v1
@@ -387,3 +391,22 @@ class TestOfAFileOfSeveralTests:
         run = run_tests([tmp_path / "a_test.yaml"])
         assert [(each.name, each.outcome) for each in run.results] == [("fine", "passed")]
         assert ([found.code for found in run.diagnostics], run.passed) == (["CG101"], False)
+
+
+@pytest.mark.parametrize("of", [str, Path])
+def test_one_path_by_itself_is_one_path(tmp_path: Path, of: type) -> None:
+    (tmp_path / "a_test.yaml").write_text(HEAD.replace("NAME", "one") + LOOP + "  expect: {notes: 1}\n")
+    run = run_tests(of(tmp_path))
+    assert ([result.name for result in run.results], run.diagnostics) == (["one"], [])
+    assert load(of(tmp_path)).files == load([tmp_path]).files
+    assert beside_tests(of(tmp_path / "a_test.yaml")) == []
+    (tmp_path / "tools.yaml").write_text(
+        "apiVersion: callgate/v1\nkind: ToolManifest\nmetadata: {name: mine}\nspec: {tools: {look: {effect: read}}}\n"
+    )
+    assert open_policy("default", manifests=of(tmp_path / "tools.yaml")).diagnostics == []
+    trace = tmp_path / "runs.jsonl"
+    trace.write_text('{"session":"s","tool":"look","arguments":{}}\n')
+    compiled = open_policy("default").compiled
+    assert compiled is not None
+    assert diverge(compiled, compiled, of(trace)).new.calls == 1
+    assert list(unused_tools([], of(trace), days=1).uses) == ["look"]

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from callgate.path_list import path_list
+
 from .diagnostics import Diagnostic, Place, Span, did_you_mean
 from .ignores import MARK as IGNORES
 from .ignores import Heeded
@@ -268,7 +270,7 @@ class Loaded:
 
 
 def load(
-    paths: Iterable[str | os.PathLike[str]],
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     beside: Iterable[Path] = (),
     packs: Sequence[Path] | None = None,
@@ -277,7 +279,7 @@ def load(
     """Load files and folders; folders whole, in the order of their paths, hidden folders left out.
 
     Args:
-        paths: files, and folders of `*.yaml` and `*.yml`.
+        paths: files, and folders of `*.yaml` and `*.yml`; one of them may stand by itself.
         beside: files in which policies and manifests are looked for too.
         packs: folders with a folder for each pack; None for the packs that ship with callgate.
         limits: how much one file may hold.
@@ -290,7 +292,7 @@ def load(
         ['CG701']
     """
     loaded = Loaded(packs, limits)
-    given = [Path(path) for path in paths]
+    given = path_list(paths)
     for path in given:
         loaded.add(path)
     asked = len(loaded.files)
@@ -302,7 +304,7 @@ def load(
     return loaded
 
 
-def beside_tests(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
+def beside_tests(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Path]:
     """What lies in the folders of tests that are named by file: the policies and manifests that they may be about.
 
     Example:
@@ -310,7 +312,7 @@ def beside_tests(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
         []
     """
     found: dict[Path, None] = {}
-    for path in map(Path, paths):
+    for path in path_list(paths):
         if path.is_file() and path.name.endswith(TEST_SUFFIXES):
             near = [*path.parent.glob("*.yaml"), *path.parent.glob("*.yml")]
             found.update(dict.fromkeys(sorted(file for file in near if not file.name.endswith(TEST_SUFFIXES))))

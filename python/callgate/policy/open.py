@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import callgate._core as _core
+from callgate.path_list import path_list
 
 from .bindings import compile_bindings
 from .check import check, heeded
@@ -35,7 +36,7 @@ def open_policy(
     where: str | os.PathLike[str],
     *,
     name: str | None = None,
-    manifests: Sequence[str | os.PathLike[str]] = (),
+    manifests: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     packs: Sequence[Path] | None = None,
 ) -> Opened:
     """Load, check, resolve and compile a policy.
@@ -44,7 +45,7 @@ def open_policy(
         where: a file or folder with policies and manifests; or, where no such path exists, the name of a shipped pack.
         name: which policy, by itself, whatever bindings say; None for those that the bindings there name, without
             bindings for the only one.
-        manifests: files and folders with manifests that are in force beside the policy's own.
+        manifests: files and folders, or one of them, with manifests that are in force beside the policy's own.
         packs: folders with a folder for each pack; None for the packs that ship with callgate.
 
     Returns:
@@ -57,11 +58,12 @@ def open_policy(
     path = os.fspath(where)
     # an empty name, as of a variable that is not set, would be the folder that happens to be the current one
     there = path != "" and Path(path).exists()
-    loaded = load([*([path] if there else []), *manifests], packs=packs)
+    more = path_list(manifests)
+    loaded = load([*([path] if there else []), *more], packs=packs)
     if name is None and (only_tests := _only_tests(loaded, path)) is not None:
         return Opened(None, None, [only_tests], loaded)
     diagnostics = check(loaded)
-    further = [document for document in loaded.of_kind("ToolManifest") if document.name and manifests]
+    further = [document for document in loaded.of_kind("ToolManifest") if document.name and more]
     bindings = loaded.of_kind("GuardBinding") if there and name is None else []
     if bindings:
         own = [Manifest(document.name or "", document) for document in further]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import callgate._core as _core
+from callgate.path_list import path_list
 from callgate.traces.lines import LONGEST_LINE, TraceError, chunks
 from callgate.traces.replay import MOST_OPEN, OPEN_SESSIONS, Counts
 
@@ -124,7 +126,7 @@ class Divergence:
 def diverge(
     old: _core.CompiledPolicy,
     new: _core.CompiledPolicy,
-    traces: Iterable[Path],
+    traces: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     open_sessions: int = OPEN_SESSIONS,
     began: float | None = None,
@@ -135,7 +137,7 @@ def diverge(
     Args:
         old: the policy before.
         new: the policy after.
-        traces: trace files; sessions of different files are different sessions.
+        traces: trace files, or one; sessions of different files are different sessions.
         open_sessions: how many tasks are kept open at once; memory is bounded by these.
         began: when tasks began whose records do not say so, in seconds since 1970.
         on_progress: told, every now and then, which file is read, and how many bytes of it were.
@@ -149,7 +151,7 @@ def diverge(
     if not 1 <= open_sessions <= MOST_OPEN:
         raise ValueError(f"`open_sessions` has to be from 1 to {MOST_OPEN:,}, found {open_sessions}")
     found = Divergence()
-    for trace in traces:
+    for trace in path_list(traces):
         pair = _core.ReplayPair(old, new, most_open=open_sessions, began=began)
         try:
             for chunk in chunks(trace):

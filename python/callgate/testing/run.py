@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from callgate.path_list import path_list
 from callgate.policy.check import check_whole, first_of_each_file
 from callgate.policy.diagnostics import Diagnostic, Span, ordered
 from callgate.policy.faults import Found, located, span_of
@@ -91,7 +92,7 @@ class GuardTestRun(NamedTuple):
 
 
 def run_tests(
-    paths: Iterable[str | os.PathLike[str]],
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     only: str | None = None,
     selection: Selection | None = None,
@@ -103,8 +104,8 @@ def run_tests(
     """Run policy tests.
 
     Args:
-        paths: files of tests, and folders of them. Policies and manifests are looked for in all of these, in the
-            folders of the files, and in the packs.
+        paths: files of tests, and folders of them; or one of these by itself. Policies and manifests are looked for in
+            all of these, in the folders of the files, and in the packs.
         only: run the tests with this text in their name, or in that of their file, alone.
         selection: the same by more than one text.
         fail_fast: leave the rest out after the first test that does not pass.
@@ -116,10 +117,10 @@ def run_tests(
         What came of each; nothing is raised for what a file holds.
 
     Example:
-        >>> run_tests(["no/such/folder"]).passed
+        >>> run_tests("no/such/folder").passed
         False
     """
-    paths = list(paths)
+    paths = path_list(paths)
     chosen = selection or Selection()
     if only is not None:
         chosen = chosen._replace(words=[*chosen.words, only])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from callgate.path_list import path_list
 from callgate.traces.lines import chunks
 
 from .definitions import ToolDefinition
@@ -41,7 +43,11 @@ class Unused(NamedTuple):
 
 
 def unused_tools(
-    definitions: Sequence[ToolDefinition], traces: Iterable[Path], *, days: int, today: date | None = None
+    definitions: Sequence[ToolDefinition],
+    traces: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    days: int,
+    today: date | None = None,
 ) -> Unused:
     """Find the definitions that nobody called.
 
@@ -50,7 +56,7 @@ def unused_tools(
 
     Args:
         definitions: the tools in question.
-        traces: files in the trace format.
+        traces: files in the trace format, or one.
         days: how far to look back, from 1.
         today: the day from which is looked back; the machine's, in UTC, where it is left out.
 
@@ -63,7 +69,7 @@ def unused_tools(
     since = (today or datetime.now(UTC).date()) - timedelta(days=days)
     uses: dict[str, Uses] = {}
     skipped = 0
-    for trace in traces:
+    for trace in path_list(traces):
         day = _day_of_file(trace)
         for record in _records(trace):
             if record is None:
