@@ -104,6 +104,19 @@ fn an_attempt_that_runs_by_now_is_left_alone_and_frees_nothing_when_it_fails() {
 }
 
 #[test]
+fn an_attempt_that_fails_late_frees_nothing_that_the_one_before_it_has_done() {
+    let a = once("a", "k");
+    let mut shared = doubted(&a);
+    shared.resolve(&resolution("k", Some(false)), 3.0);
+    let b = once("b", "k");
+    assert_eq!(answer(&mut shared, &b, 4.0), EffectAnswer::New);
+    shared.settle(&landed(&a, "7"), 5.0);
+    shared.settle(&end("b", EffectEnd::Unknown), 6.0);
+    shared.settle(&late(&b, EffectEnd::Free), 7.0);
+    assert_eq!(answer(&mut shared, &once("c", "k"), 8.0), completed(7.0, "7"));
+}
+
+#[test]
 fn an_attempt_that_succeeds_beside_it_keeps_its_own_result_and_the_word() {
     let a = once("a", "k");
     let mut shared = doubted(&a);

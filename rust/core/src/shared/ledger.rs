@@ -60,6 +60,22 @@ impl Entry {
         }
     }
 
+    /// Its last attempt did not happen. False where there was none before it, and the key is free.
+    fn failed(&mut self, now: f64) -> bool {
+        if self.late.is_some_and(|word| word.landed) {
+            // the one before it has said since that it happened
+            let result = self.result.take();
+            self.complete(result, None, now);
+        } else if let Some(before) = self.doubt.take() {
+            // what became of the one before it is as unknown as ever
+            self.state = EntryState::Unknown;
+            self.ended = Some(before);
+        } else {
+            return false;
+        }
+        true
+    }
+
     fn complete(&mut self, result: Option<String>, by: Option<String>, now: f64) {
         self.state = EntryState::Completed;
         self.ended = Some(now);
@@ -163,16 +179,7 @@ pub(super) fn end(entries: &mut Entries, claim: Option<&EffectClaim>, by: Beginn
             entry.state = EntryState::Unknown;
             entry.ended = Some(by.now);
         }
-        EffectEnd::Free if entry.late.is_some_and(|word| word.landed) => {
-            // this attempt did not happen, but the one before it did
-            let result = entry.result.take();
-            entry.complete(result, None, by.now);
-        }
-        EffectEnd::Free if entry.doubt.is_some() => {
-            // this attempt did not happen, but what became of the one before it is as unknown as ever
-            entry.state = EntryState::Unknown;
-            entry.ended = entry.doubt.take();
-        }
+        EffectEnd::Free if entry.failed(by.now) => {}
         EffectEnd::Free | EffectEnd::Completed { .. } => {
             entries.remove(&key);
         }
@@ -193,11 +200,7 @@ pub(super) fn late(entries: &mut Entries, late: &LateEnd, task: &str, now: f64) 
             let Some(entry) = entries.get_mut(key).filter(|entry| entry.owner == *owner) else { return };
             if entry.state == EntryState::Completed {
                 entry.late = Some(LateWord { at: now, landed: false });
-            } else if let Some(before) = entry.doubt.take() {
-                // what became of the attempt before it is as unknown as ever
-                entry.state = EntryState::Unknown;
-                entry.ended = Some(before);
-            } else {
+            } else if !entry.failed(now) {
                 entries.remove(key);
             }
         }
