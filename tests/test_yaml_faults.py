@@ -131,6 +131,13 @@ def test_five_megabytes_of_aliases_stop_at_the_node_cap(backend: Backend) -> Non
     assert faults(text, backend) == [("CG106", "more than 100,000 values", (2, column, 2, column + 2))]
 
 
+def test_copies_of_a_long_text_stop_at_the_node_cap_too(backend: Backend) -> None:
+    text = f"a: &a {'x' * 500_000}\nb: [" + "*a, " * 3_000 + "]"
+    # A copy is 1 + 5,000 values; root, keys, the text and the list are 5. The twentieth makes 100,025.
+    column = 5 + 19 * 4
+    assert faults(text, backend) == [("CG106", "more than 100,000 values", (2, column, 2, column + 2))]
+
+
 def test_reading_stops_after_a_hundred_faults(backend: Backend) -> None:
     found = faults("a: 1\n" * 500, backend)
     assert (len(found), found[-1]) == (

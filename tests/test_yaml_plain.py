@@ -67,6 +67,13 @@ def test_what_is_plain_is_read(text: str, documents: list[object]) -> None:
     assert repr(plain(text)) == repr(documents)
 
 
+def test_many_copies_of_a_long_text_are_left_to_the_careful_reader_which_copies_none() -> None:
+    long = "x" * 200_000
+    assert plain(f"a: &x {long}\nb: [*x, *x]\n") == [{"a": long, "b": [long, long]}]
+    assert plain(f"a: &x {long}\nb: [{', '.join(['*x'] * 60)}]\n") is None
+    assert plain(f"a: &x {{{long[:900]}: 1}}\nb: [{', '.join(['*x'] * 12_000)}]\n") is None
+
+
 @pytest.mark.parametrize(
     "text",
     [

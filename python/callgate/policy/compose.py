@@ -22,7 +22,7 @@ from yaml.events import (
 
 from .diagnostics import Diagnostic, Place
 from .events import DEFAULT_BACKEND, Backend, SyntaxFault, events, tab_fault
-from .limits import DEFAULT_LIMITS, Limits
+from .limits import DEFAULT_LIMITS, TEXT_AS_A_VALUE, Limits
 from .offsets import Style
 from .positions import Child, Composed, Node, Positions
 from .scalars import NumberError, resolve_plain
@@ -189,6 +189,8 @@ class _Composer:
             self._grow(0, start)
         style = _STYLES[event.style]
         node = Node(value, start, end if end > start else start, style)
+        if len(value) >= TEXT_AS_A_VALUE:
+            node.size += len(value) // TEXT_AS_A_VALUE
         if style == "plain":
             if tag is None or tag in _RESOLVED_TAGS:
                 try:

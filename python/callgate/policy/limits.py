@@ -16,3 +16,5 @@ class Limits(NamedTuple):
 
 
 DEFAULT_LIMITS: Final = Limits()
+TEXT_AS_A_VALUE: Final = 100
+"""Characters of a text that count like a node where an alias copies it."""

@@ -16,9 +16,9 @@ Pointer = str | tuple[str | int, ...]
 class Node:
     """A value of a document: its data and the offsets between which it is written, without anchor and tag.
 
-    `size` is the number of nodes it stands for with all aliases expanded, `height` its levels of maps and lists, `stop`
-    the end together with the empty lines that close a block scalar. An alias shares the node of its anchor, so data and
-    positions of aliased values are those of the anchor's text.
+    `size` is the number of nodes it stands for with all aliases expanded (a long text for several, for whoever copies
+    it), `height` its levels of maps and lists, `stop` the end together with the empty lines that close a block scalar.
+    An alias shares the node of its anchor, so data and positions of aliased values are those of the anchor's text.
     """
 
     __slots__ = ("children", "data", "end", "height", "size", "start", "stop", "style")

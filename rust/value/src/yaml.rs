@@ -15,7 +15,10 @@ mod scalar;
 
 use std::collections::HashMap;
 
-use crate::Value;
+use crate::{Text, Value};
+
+/// Bytes of a text that count like a value where it is copied.
+const TEXT_AS_A_VALUE: usize = 100;
 
 /// How much a text may hold; more is left to the careful reader, which says so.
 #[derive(Clone, Copy, Debug)]
@@ -172,11 +175,14 @@ fn name_of(text: &str) -> Option<&str> {
     text.get(..end.unwrap_or(text.len())).filter(|name| !name.is_empty())
 }
 
-/// Values and keys of a value, itself included.
+/// What a copy of a value takes from the values that may still come: its values and keys, itself included, and more for
+/// long texts, or aliases of one would take memory without end.
 fn size(value: &Value) -> usize {
+    let text = |text: &Text| 1 + text.as_bytes().len() / TEXT_AS_A_VALUE;
     match value {
         Value::List(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Value::Map(map) => 1 + map.iter().map(|(_, value)| 1 + size(value)).sum::<usize>(),
+        Value::Map(map) => 1 + map.iter().map(|(key, value)| text(key) + size(value)).sum::<usize>(),
+        Value::Str(own) => text(own),
         _ => 1,
     }
 }
