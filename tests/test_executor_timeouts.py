@@ -31,7 +31,7 @@ def test_a_tool_that_gives_no_answer_in_time_is_given_up(tmp_path: Path, waits: 
     task = gate(tmp_path, READ).task("t")
     result = task.call(waits)
     assert (lasting(result.error), result.ok, result.attempts) == (("tool", 0.05), False, 1)
-    assert str(result.error) == "`waits` gave no answer: none came within 0.05 s (`time.tool`)"
+    assert str(result.error) == "`waits` gave no answer: none came within 0.05 s (its `timeout`, else `time.tool`)"
     with pytest.raises(TimeoutError):
         result.value()
     assert not waits.ended.is_set()  # nobody can end it: it goes on, and nobody listens

@@ -3,12 +3,13 @@
 import asyncio
 import inspect
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from callgate import Gate, NoTaskError, Refused
+from callgate import Call, Gate, NoTaskError, Refused, Task
 from executor_gates import gate
 
 
@@ -200,3 +201,90 @@ def test_a_childs_calls_are_its_own(loaded: Gate) -> None:
     with worker.active():
         look("a")
     assert task.report()["calls"][0]["agent"] == 1  # the second agent of the task
+
+
+def made_by_call(task: Task, tool: Any) -> Any:
+    return task.call(Call(tool, {"ref": "r1"}))
+
+
+def made_by_call_all(task: Task, tool: Any) -> Any:
+    return task.call_all([Call(tool, {"ref": "r1"}), Call(tool, {"ref": "r2"})])[0]
+
+
+def made_by_acall(task: Task, tool: Any) -> Any:
+    return asyncio.run(task.acall(Call(tool, {"ref": "r1"})))
+
+
+def made_by_acall_all(task: Task, tool: Any) -> Any:
+    return asyncio.run(task.acall_all([Call(tool, {"ref": "r1"}), Call(tool, {"ref": "r2"})]))[0]
+
+
+Made = Callable[[Task, Any], Any]
+SYNC: list[Made] = [made_by_call, made_by_call_all]
+ASYNC: list[Made] = [made_by_acall, made_by_acall_all]
+PAY = "    pay: {effect: external, idempotency: {key: '[\"pay\", args.ref]'}}\n"
+ASKED = '  rules: [{id: all, phase: admit, when: "true", action: ask}]\n'
+
+
+@pytest.mark.parametrize("made", SYNC + ASYNC)
+def test_a_call_of_a_guarded_function_is_judged_once(tmp_path: Path, made: Made) -> None:
+    loaded = gate(tmp_path, PAY)
+
+    @loaded.tool
+    def pay(ref: str) -> str:
+        return ref
+
+    task = loaded.task("t")
+    result = made(task, pay)
+    assert (result.value(), result.attempts) == ("r1", 1)
+    # the second one of two is of another payment
+    assert task.spent["tool_calls"] == (2.0 if made.__name__.endswith("_all") else 1.0)
+
+
+@pytest.mark.parametrize("made", ASYNC)
+def test_a_call_of_a_guarded_coroutine_function_is_judged_once(tmp_path: Path, made: Made) -> None:
+    loaded = gate(tmp_path, PAY)
+
+    @loaded.tool
+    async def pay(ref: str) -> str:
+        return ref
+
+    assert made(loaded.task("t"), pay).value() == "r1"
+
+
+@pytest.mark.parametrize("made", SYNC + ASYNC)
+def test_what_a_call_leaves_open_is_as_the_function_was_guarded(tmp_path: Path, made: Made) -> None:
+    loaded = gate(tmp_path, PAY, ASKED)
+    threads: list[threading.Thread] = []
+
+    @loaded.tool(name="pay", approve=lambda verdict: True, threaded=False)
+    def send(ref: str) -> str:
+        threads.append(threading.current_thread())
+        return ref
+
+    result = made(loaded.task("t"), send)
+    assert (result.tool, result.value(), set(threads)) == ("pay", "r1", {threading.current_thread()})
+
+
+def test_a_call_has_the_last_word_on_who_is_asked(tmp_path: Path) -> None:
+    loaded = gate(tmp_path, PAY, ASKED)
+
+    @loaded.tool(approve=lambda verdict: True)
+    def pay(ref: str) -> None:
+        """Never run."""
+
+    assert loaded.task("t").call(Call(pay, {"ref": "r1"}, approve=lambda verdict: False)).denied
+
+
+def test_what_another_gate_guards_is_judged_by_both(tmp_path: Path) -> None:
+    loaded = gate(tmp_path, PAY)
+
+    @loaded.tool
+    def pay(ref: str) -> str:
+        return ref
+
+    inner, outer = loaded.task("inner"), Gate.load("default").task("outer")
+    assert type(outer.call(pay, ref="r1").error) is NoTaskError
+    with inner.active():
+        assert outer.call(Call(pay, {"ref": "r2"})).value() == "r2"
+    assert (inner.spent["tool_calls"], outer.spent["tool_calls"]) == (1.0, 2.0)

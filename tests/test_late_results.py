@@ -12,6 +12,7 @@ import pytest
 from callgate import Call, Gate, Task
 from callgate.stores import MemoryStore, SqliteStore, Store
 from callgate.stores.entry import Entry
+from callgate.testing.clock import FakeClock
 from executor_gates import gate, noted
 
 PAY = (
@@ -132,8 +133,19 @@ def test_what_surely_did_not_happen_may_be_done(loaded: Gate, store: Store) -> N
     assert (done.value(), done.attempts) == ({"id": 8}, 1)
 
 
+class Cancelled(BaseException):
+    """As trio and gevent interrupt: no class of Python's own."""
+
+
 @pytest.mark.parametrize(
-    "error", [TimeoutError("still nothing"), ConnectionResetError(104, "gone"), KeyboardInterrupt(), SystemExit(1)]
+    "error",
+    [
+        TimeoutError("still nothing"),
+        ConnectionResetError(104, "gone"),
+        KeyboardInterrupt(),
+        SystemExit(1),
+        Cancelled("stopped after the booking"),
+    ],
 )
 def test_a_failure_that_says_nothing_leaves_the_doubt(loaded: Gate, store: Store, error: BaseException) -> None:
     def fail() -> Any:
@@ -153,6 +165,54 @@ def test_a_failure_that_says_nothing_leaves_the_doubt(loaded: Gate, store: Store
     tool.go.set()
     assert told.wait(30)
     assert states(store) == ["unknown"]
+
+
+@pytest.mark.parametrize("limit", [None, "10s"])
+@pytest.mark.parametrize("wait", [call, acall])
+def test_an_interruption_of_any_class_leaves_the_effect_in_doubt(
+    tmp_path: Path, store: Store, limit: str | None, wait: Callable[[Task, Any], Any]
+) -> None:
+    def pay(ref: str) -> None:
+        raise Cancelled("stopped after the booking")
+
+    timeout = "" if limit is None else f", timeout: {limit}"
+    task = gate(tmp_path, f"    pay: {{effect: external{timeout}}}\n", store=store).task("t")
+    with pytest.raises(Cancelled):
+        wait(task, pay)
+    assert task.admit("pay", {"ref": "r1"}).reasons == ("ambiguous_effect",)
+    assert states(store) == ["unknown"]
+
+
+@pytest.mark.parametrize("then", [lambda: {"id": 7}, refused])
+def test_what_comes_late_is_stamped_with_the_moment_in_which_it_came(
+    tmp_path: Path, store: Store, then: Callable[[], Any]
+) -> None:
+    clock = FakeClock(wall=1_000.0)
+    loaded = gate(tmp_path, PAY, store=store, pauses=noted([]), clock=clock)
+    tool = Held("pay", then)
+    task = loaded.task("t")
+    call(task, tool)
+    [doubt] = store.entries(clock.wall())
+    # a person says otherwise, so that a failure leaves something to be stamped too
+    task.resolve(doubt.key, landed=then is refused, by="ada")
+    clock.advance(4.0)
+    tool.go.set()
+    until(lambda: any(entry.late is not None for entry in store.entries(clock.wall())))
+    [entry] = store.entries(clock.wall())
+    assert (doubt.ended, entry.late and entry.late.at) == (1_000.0, 1_004.0)
+
+
+def test_a_result_that_came_late_is_kept_as_long_as_any_from_then_on(tmp_path: Path) -> None:
+    clock = FakeClock()
+    tools = PAY.replace("args.ref]'}", "args.ref]', retain: 1m}")
+    loaded = gate(tmp_path, tools, pauses=noted([]), clock=clock)
+    tool = Held("pay", lambda: {"id": 7})
+    call(loaded.task("t"), tool)
+    clock.advance(50.0)
+    tool.go.set()
+    until(lambda: loaded.task("u").admit("pay", {"ref": "r1"}).action == "reuse")
+    clock.advance(50.0)
+    assert loaded.task("v").admit("pay", {"ref": "r1"}).result == {"id": 7}
 
 
 def test_a_write_without_a_key_stands_in_nobodys_way_any_more(loaded: Gate, store: Store) -> None:

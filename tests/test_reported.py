@@ -52,6 +52,11 @@ PYTHON: list[tuple[BaseException, str]] = [
     (KeyboardInterrupt(), "cancelled"),
     (GeneratorExit(), "cancelled"),
     (SystemExit(1), "cancelled"),
+    (named("trio._core.Cancelled", base=BaseException)("stopped after the booking"), "cancelled"),
+    (named("greenlet.GreenletExit", base=BaseException)(), "cancelled"),
+    (named("gevent.timeout.Timeout", base=BaseException)(), "timeout"),
+    (raised(named("trio.Cancelled", base=BaseException)(), ConnectionRefusedError("no")), "cancelled"),
+    (BaseExceptionGroup("two", [named("trio.Cancelled", base=BaseException)(), ValueError()]), "cancelled"),
     (ConnectionRefusedError("nobody there"), "network"),
     (socket.gaierror(-2, "unknown name"), "network"),
     (OSError(errno.ENETUNREACH, "unreachable"), "network"),
@@ -428,3 +433,9 @@ def test_a_lost_connection_is_ambiguous_where_something_may_have_happened(
     task = Gate.load(tmp_path).task("t")
     verdict = task.admit("act", {})
     assert task.observe(verdict.call_id, error={"type": kind}).error_class == klass
+
+
+def test_an_interruption_with_a_status_is_no_answer() -> None:
+    stopped = named("shop.Stopped", base=BaseException)("stopped")
+    stopped.status_code = 404  # type: ignore[attr-defined]
+    assert reported(stopped) == ("cancelled", None, "stopped")

@@ -53,7 +53,7 @@ def loaded(tmp_path: Path, waited: list[float]) -> Gate:
 def test_a_tool_that_hangs_is_given_up_and_its_siblings_are_answered(loaded: Gate, waits: Waits, take: Take) -> None:
     turn = take(loaded.task("t"), uses(("waits", {}), ("look", {"q": 1})), {"waits": waits, "look": lambda q: "seen"})
     assert contents(turn) == [
-        "Error: CallTimeout: `waits` gave no answer: none came within 0.05 s (`time.tool`)",
+        "Error: CallTimeout: `waits` gave no answer: none came within 0.05 s (its `timeout`, else `time.tool`)",
         "seen",
     ]
 

@@ -44,7 +44,7 @@ class Refused(RuntimeError):
 
 
 class CallTimeout(TimeoutError):
-    """A call that gave no answer in time. A plain function cannot be ended: it goes on, and its result is dropped.
+    """A call that gave no answer in time. A plain function cannot be ended: it goes on.
 
     Attributes:
         tool: the tool's name.
@@ -55,7 +55,8 @@ class CallTimeout(TimeoutError):
     def __init__(self, tool: str, layer: str, seconds: float, *, server: str | None = None) -> None:
         self.tool, self.layer, self.seconds = tool, layer, seconds
         whose = f"its server `{server}` was silent for" if server is not None else "none came within"
-        super().__init__(f"`{tool}` gave no answer: {whose} {seconds:g} s (`time.{layer}`)")
+        key = "its `timeout`, else `time.tool`" if layer == "tool" else f"`time.{layer}`"
+        super().__init__(f"`{tool}` gave no answer: {whose} {seconds:g} s ({key})")
 
 
 class NoTaskError(RuntimeError):

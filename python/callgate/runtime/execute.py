@@ -18,9 +18,17 @@ from .servers import Leave
 from .workers import WORKERS, Came
 
 if TYPE_CHECKING:
+    from .gate import Gate
     from .task import Task
 
 _FOR_EVER: Final = float("inf")
+
+
+class Guarded(NamedTuple):
+    """What a guarded function (`Gate.tool`) carries: its gate, and the call without arguments of the one inside."""
+
+    gate: Gate
+    call: Call
 
 
 def call_all(task: Task, calls: Sequence[Call]) -> list[CallResult]:
@@ -66,18 +74,36 @@ def _with_answer(task: Task, end: CallResult) -> CallResult:
     return replace(other, verdict=end.verdict, attempts=0, from_cache=True, notes=end.notes)
 
 
-def of_arguments(function: Any, arguments: Mapping[str, Any]) -> Call:
-    """A call of a function, of a guarded function, or one that is made already."""
+def of_arguments(gate: Gate, function: Any, arguments: Mapping[str, Any]) -> Call:
+    """A call of a function, or one that is made already.
+
+    A function that the gate guards stands for the one inside: its call is judged here, and must not be judged again on
+    its way in. What the call leaves open is as it was guarded. One that another gate guards is judged by both.
+    """
     if isinstance(function, Call):
         if arguments:
             raise TypeError("a `Call` has its arguments already: give them to it")
-        return function
-    guarded: Call | None = getattr(function, "guarded", None)
-    if isinstance(guarded, Call):
-        return guarded.with_arguments(arguments)
-    if not callable(function):
+        call = function
+    elif callable(function):
+        call = Call(function, arguments)
+    else:
         raise TypeError(f"a tool has to be a function, found `{type(function).__name__}`")
-    return Call(function, arguments)
+    inside = guarded_by(gate, call.function)
+    if inside is None:
+        return call
+    return replace(
+        call,
+        function=inside.function,
+        tool=inside.name if call.tool is None else call.tool,
+        approve=inside.approve if call.approve is None else call.approve,
+        threaded=inside.threaded and call.threaded,
+    )
+
+
+def guarded_by(gate: Gate, function: Any) -> Call | None:
+    """The call, without arguments, of the function inside one that a gate guards; None where it guards it not."""
+    guarded = getattr(function, "guarded", None)
+    return guarded.call if isinstance(guarded, Guarded) and guarded.gate is gate else None
 
 
 def is_coroutine_function(function: Any) -> bool:

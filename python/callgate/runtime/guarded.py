@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .active import active_task
 from .call import Approve, Call
 from .errors import NoTaskError
-from .execute import is_coroutine_function
+from .execute import Guarded, is_coroutine_function
 
 if TYPE_CHECKING:
     from .gate import Gate
@@ -27,7 +27,7 @@ def guarded(
 ) -> Callable[..., Any]:
     """A function that goes through the executor; see `Gate.tool`.
 
-    Its `guarded` is a `Call` without arguments: `task.call(function, ...)` makes the call of the function itself.
+    Its `guarded` tells the executor of the gate's tasks what is inside: they call that, and judge the call once.
     """
     call = Call(function, {}, name, None, None, approve, threaded)
     tool = call.name
@@ -60,12 +60,12 @@ def guarded(
         async def call_async(*args: Any, **kwargs: Any) -> Any:
             return (await task().acall(call_async, **named(args, kwargs))).value()
 
-        call_async.guarded = call  # type: ignore[attr-defined]
+        call_async.guarded = Guarded(gate, call)  # type: ignore[attr-defined]
         return call_async
 
     @wraps(function)
     def call_sync(*args: Any, **kwargs: Any) -> Any:
         return task().call(call_sync, **named(args, kwargs)).value()
 
-    call_sync.guarded = call  # type: ignore[attr-defined]
+    call_sync.guarded = Guarded(gate, call)  # type: ignore[attr-defined]
     return call_sync

@@ -29,7 +29,8 @@ def reported(error: BaseException | Mapping[str, object] | str) -> Reported:
 
     Exceptions are told by the names of their classes and by what they carry, so that no library has to be imported:
     `http` with a status; `network` where the request was never sent; `connection_lost` where it was, and no whole
-    answer came; `timeout`; `cancelled`; else the name of the class. An exception that stands around another one, by
+    answer came; `timeout`; `cancelled`, as is every exception that is no
+    `Exception`; else the name of the class. An exception that stands around another one, by
     `raise ... from` or as libraries do, is what the inner one is; a group of exceptions is its worst.
 
     >>> reported(TimeoutError("30 s"))
@@ -53,7 +54,7 @@ def reported(error: BaseException | Mapping[str, object] | str) -> Reported:
             f"`error` has to be an exception, a dictionary with `type`, `status` and `message`, or a text, "
             f"found `{type(error).__name__}`"
         )
-    status = _status(error)
+    status = _status(error) if isinstance(error, Exception) else None
     if status is not None:
         return "throttled" if status == OVERLOADED else "http", status, _text(error)
     return _kind(error, _DEEPEST) or type(error).__name__, None, _text(error)
@@ -79,6 +80,8 @@ def _status(error: BaseException) -> int | None:
 
 def _kind(error: BaseException, deeper: int) -> str | None:
     """The type of a failure of transport; None where it is none."""
+    if not isinstance(error, Exception):
+        return _interruption(error, deeper)
     if isinstance(error, BaseExceptionGroup):
         return _worst(error.exceptions, deeper)
     if isinstance(error, OSError) and error.errno in NEVER_SENT:
@@ -95,6 +98,14 @@ def _kind(error: BaseException, deeper: int) -> str | None:
         told = _kind(cause, deeper - 1) if cause is not None and deeper else None
         return told if told in _WORST and not _is_json(cause) else None
     return (_worst(_inside(error), deeper) or found.otherwise) if deeper else found.otherwise
+
+
+def _interruption(error: BaseException, deeper: int) -> str:
+    """What is no `Exception` ends whoever waits, whatever library it is of: it says nothing about the call."""
+    if isinstance(error, BaseExceptionGroup):
+        return _worst(error.exceptions, deeper) or CANCELLED
+    found = meaning(type(error))
+    return found if found in (TIMEOUT, CONNECTION_LOST) else CANCELLED
 
 
 def _worst(errors: Any, deeper: int) -> str | None:

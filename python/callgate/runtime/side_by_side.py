@@ -31,8 +31,8 @@ def run_turn(turn: Turn, tools: Tools, *, approve: Approve | None = None, thread
 
     Args:
         turn: a turn with open calls.
-        tools: functions by the names of the tools; called with the verdict's arguments by name. A guarded function
-            stands for the one that it guards.
+        tools: functions by the names of the tools; called with the verdict's arguments by name. A function
+            that the task's gate guards stands for the one inside.
         approve: asked for each call on which a person has to decide; without it such calls stay asked.
         threads: how many run at once.
     """
@@ -69,7 +69,7 @@ def _decide(turn: Turn, approve: Approve | None) -> None:
 
 def runs_of(turn: Turn, tools: Tools) -> list[Run]:
     """The calls that were let through, on their way; one of a tool that is not there is answered at once."""
-    functions = {name: replace(of_arguments(tool, {}), tool=name) for name, tool in tools.items()}
+    functions = {name: replace(of_arguments(turn.task.gate, tool, {}), tool=name) for name, tool in tools.items()}
     runs = []
     for call in turn.open:
         verdict = turn.verdict(call.id)

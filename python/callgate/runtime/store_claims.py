@@ -104,10 +104,11 @@ class StoreClaims:
         with self.alone:
             self._state.follow(call_id, name)
 
-    def came_late(self, name: str, **outcome: Any) -> None:
-        """Take what a call brought after it was given up, and tell the store."""
+    def came_late(self, name: str, agent: str, now: float, **outcome: Any) -> None:
+        """Take what a call of an agent brought after it was given up, and tell the store when it came."""
         with self.alone:
-            self._settle(self._claims.came_late(name, **outcome))
+            self._state.user_turn(agent, False, now)  # resets nothing: time goes on
+            self._settle(self._claims.came_late(name, **outcome), at=self._claims.claim_time)
 
     def abandon(self, call_id: str, now: float) -> None:
         """Give back what a call held that never ran."""
@@ -204,9 +205,9 @@ class StoreClaims:
             if verdict.allowed:
                 self._claims.abandon(verdict.call_id, None)
 
-    def _settle(self, settlement: str | None) -> None:
+    def _settle(self, settlement: str | None, *, at: float | None = None) -> None:
         if settlement is not None:
-            self._untold.append(lambda now: self._store.settle(settlement, now))
+            self._untold.append(lambda now: self._store.settle(settlement, now if at is None else at))
             self._tell()
 
     def _release(self, claim_id: str, task: str) -> None:

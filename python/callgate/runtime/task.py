@@ -232,14 +232,19 @@ class Task:
         follow(call_id, name)
 
     def _came_late(self, name: str, result: object, error: BaseException | None) -> None:
-        """Take what a call brought that was given up: it ends the doubt about its effect."""
+        """Take what a call brought that was given up: it ends the doubt about its effect, in the moment that it is."""
+        now = self._now(None)
         told = None
         if error is not None:
             from .reported import reported
 
             told = reported(error)
-        came_late = self._state.came_late if self._claims is None else self._claims.came_late
-        came_late(name, result=None if told else result, known=told is None, error=told)
+        outcome: dict[str, Any] = {"result": None if told else result, "known": told is None, "error": told}
+        if self._claims is None:
+            self._state.user_turn(self.agent, False, now)  # resets nothing: time goes on
+            self._state.came_late(name, **outcome)
+        else:
+            self._claims.came_late(name, self.agent, now, **outcome)
 
     def call(self, function: Callable[..., Any] | Call, /, **arguments: Any) -> CallResult:
         """Make a call: judge it, run it within its time, try it again where that may help, and tell what came of it.
@@ -264,7 +269,7 @@ class Task:
         """
         from .execute import call_all, of_arguments
 
-        return call_all(self, [of_arguments(function, arguments)])[0]
+        return call_all(self, [of_arguments(self.gate, function, arguments)])[0]
 
     def call_all(self, calls: Iterable[Call]) -> list[CallResult]:
         """Make the calls of one model turn: judged as one batch, run side by side in threads, results in their order.
@@ -276,21 +281,21 @@ class Task:
         """
         from .execute import call_all, of_arguments
 
-        return call_all(self, [of_arguments(call, {}) for call in calls])
+        return call_all(self, [of_arguments(self.gate, call, {}) for call in calls])
 
     async def acall(self, function: Callable[..., Any] | Call, /, **arguments: Any) -> CallResult:
         """`call` for coroutine functions; a plain one runs in a thread."""
         from .execute import of_arguments
         from .execute_async import call_all
 
-        return (await call_all(self, [of_arguments(function, arguments)]))[0]
+        return (await call_all(self, [of_arguments(self.gate, function, arguments)]))[0]
 
     async def acall_all(self, calls: Iterable[Call]) -> list[CallResult]:
         """`call_all` for coroutine functions; plain ones run in threads."""
         from .execute import of_arguments
         from .execute_async import call_all
 
-        return await call_all(self, [of_arguments(call, {}) for call in calls])
+        return await call_all(self, [of_arguments(self.gate, call, {}) for call in calls])
 
     def active(self) -> AbstractContextManager[Task]:
         """While the block lasts, functions that are guarded by the gate (`Gate.tool`) work for this task."""
