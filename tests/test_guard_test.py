@@ -33,6 +33,10 @@ spec:
 UNKNOWN = "unknown: the policy declares no `needs`, so nothing tells how far a run got that was not stopped"
 # five equal calls: ok, ok with a note, refused, stopped, refused after the stop
 LOOP = "  steps:\n    - {tool: shell, arguments: {c: x}, result: same, times: 5}\n"
+ELSE = (
+    "2 times. Calling it again will not tell you more. Use the result, change something first, or take another way. "
+    "The task"
+)
 
 
 def result(folder: Path, body: str, name: str = "one") -> GuardTestResult:
@@ -200,6 +204,8 @@ FAILED one
    |                   ^^
   expected  stop: at seq 3 or before
   actual    at seq 4
+  message   This exact call of `shell` has returned the same result 2 times. Calling it again will not tell you more. \
+Use the result, change something first, or take another way. The task ends here.
     seq  tool   action  reasons                notes
     1    shell  allow
     2    shell  allow                          exact_repeat
@@ -230,6 +236,7 @@ FAILED one
                 {
                     "expectation": "stop", "pointer": "/spec/expect/stop/by", "expected": "at seq 3 or before",
                     "span": {"line": 15, "column": 19, "end_line": 15, "end_column": 21}, "actual": "at seq 4",
+                    "message": f"This exact call of `shell` has returned the same result {ELSE} ends here.",
                     "seq": 4, "values": [],
                 }
             ],

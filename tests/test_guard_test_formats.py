@@ -83,21 +83,6 @@ class TestSarif:
         }
         assert run["results"][:2] == [
             {
-                "ruleId": "expect.stop",
-                "ruleIndex": 3,
-                "level": "error",
-                "message": {"text": "b: stop\nexpected at seq 1 or before\ngot no stop"},
-                "locations": [
-                    {
-                        "physicalLocation": {
-                            "artifactLocation": {"uri": "b_test.yaml"},
-                            "region": {"startLine": 8, "startColumn": 19, "endLine": 8, "endColumn": 21},
-                        },
-                        "logicalLocations": [{"fullyQualifiedName": "/spec/expect/stop/by"}],
-                    }
-                ],
-            },
-            {
                 "ruleId": "expect.action",
                 "ruleIndex": 2,
                 "level": "error",
@@ -113,6 +98,21 @@ class TestSarif:
                 ],
                 "relatedLocations": [
                     {"id": 1, "message": {"text": "rule `ceiling`"}, "physicalLocation": policy},
+                ],
+            },
+            {
+                "ruleId": "expect.stop",
+                "ruleIndex": 3,
+                "level": "error",
+                "message": {"text": "b: stop\nexpected at seq 1 or before\ngot no stop"},
+                "locations": [
+                    {
+                        "physicalLocation": {
+                            "artifactLocation": {"uri": "b_test.yaml"},
+                            "region": {"startLine": 8, "startColumn": 19, "endLine": 8, "endColumn": 21},
+                        },
+                        "logicalLocations": [{"fullyQualifiedName": "/spec/expect/stop/by"}],
+                    }
                 ],
             },
         ]

@@ -85,7 +85,7 @@ def test_a_grade_is_shown_with_the_conditions_that_read_the_outcome(tmp_path: Pa
 
 def test_an_error_is_shown_in_the_place_of_a_value(tmp_path: Path) -> None:
     found = shown(tmp_path, "  steps:\n    - {tool: pay, arguments: {amount: 60}, expect: {action: allow}}\n")
-    [rule, _] = found["action"]
+    [rule] = found["action"]
     assert PartValue("args.lines", 2, "error: no_such_field") in rule.parts
 
 
@@ -157,3 +157,26 @@ def test_the_report_puts_the_values_below_what_was_expected(tmp_path: Path, caps
         "    variables.over && args.lines.exists(line, line.n > 2)  true\n"
         "      variables.over                                       true\n"
     ) in told
+
+
+def test_what_refused_a_call_is_told_and_rules_that_had_nothing_to_do_with_it_are_not(tmp_path: Path) -> None:
+    (tmp_path / "a_test.yaml").write_text(
+        TEST.replace("undeclared_tools: allow", "undeclared_tools: refuse")
+        + "  expect: {refusals: 0}\n  steps:\n    - {tool: look, arguments: {amount: 1}, expect: {action: allow}}\n"
+    )
+    [result] = run_tests(tmp_path / "a_test.yaml").results
+    told = "There is no tool `look`. Use one of the tools that you were given."
+    assert [(each.failure.what, each.message, list(each.evaluated)) for each in result.missed] == [
+        ("refusals", told, []),
+        ("action", told, []),
+    ]
+    assert f"  actual    `refuse`\n  message   {told}\n" in render_tests(run_tests(tmp_path), "text")
+
+
+def test_failures_of_a_test_come_in_the_order_of_their_lines(tmp_path: Path) -> None:
+    (tmp_path / "a_test.yaml").write_text(
+        TEST + "  steps:\n    - {tool: pay, arguments: {amount: 1}, expect: {action: refuse}}\n"
+        "    - {tool: pay, arguments: {amount: 2}, expect: {action: refuse}}\n  expect: {refusals: 3}\n"
+    )
+    [result] = run_tests(tmp_path).results
+    assert [missed.span.line for missed in result.missed] == [17, 18, 19]

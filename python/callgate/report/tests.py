@@ -89,6 +89,8 @@ def _missed(missed: Missed, result: GuardTestResult, sources: Mapping[str, Sourc
         lines += snippet(source, span, gutter, "error", color)
     lines.append(f"  expected  {printable(failure.what)}: {printable(failure.expected)}")
     lines.append(f"  actual    {printable(failure.actual)}")
+    if missed.message is not None:
+        lines.append(f"  message   {printable(missed.message)}")
     for each in missed.evaluated:
         lines += _evaluated(each)
     return [*lines, *_around(result.rows, failure.row), ""]

@@ -75,6 +75,7 @@ def _result(result: GuardTestResult) -> dict[str, Any]:
                 "span": span._asdict(),
                 "expected": failure.expected,
                 "actual": failure.actual,
+                "message": message,
                 "seq": None if failure.row is None else result.rows[failure.row]["seq"],
                 "values": [
                     {
@@ -86,7 +87,7 @@ def _result(result: GuardTestResult) -> dict[str, Any]:
                     for each in evaluated
                 ],
             }
-            for failure, span, evaluated in result.missed
+            for failure, span, evaluated, message in result.missed
         ],
         "diagnostics": [plain(diagnostic) for diagnostic in result.diagnostics],
         "unasserted": [

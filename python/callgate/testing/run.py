@@ -23,7 +23,7 @@ from .play import Played, PolicyTest, StepError, play
 from .selection import Selection
 from .unasserted import Unasserted, unasserted
 from .unmet import unmet
-from .values import Evaluated, values_under
+from .values import Background, Evaluated, backgrounds
 
 if TYPE_CHECKING:
     from callgate.review.coverage import Coverage, Tally
@@ -33,11 +33,15 @@ if TYPE_CHECKING:
 
 
 class Missed(NamedTuple):
-    """A failure with its place, and the expressions that decided the call it is about, with the values in them."""
+    """A failure with its place, and the expressions that decided the call it is about, with the values in them.
+
+    `message` is what was said where that call did not get through.
+    """
 
     failure: Failure
     span: Span
     evaluated: Sequence[Evaluated] = ()
+    message: str | None = None
 
 
 class GuardTestResult(NamedTuple):
@@ -216,12 +220,14 @@ def _run(
 
 
 def _placed(judge: Judge, test: PolicyTest, missed: Sequence[Failure], rows: Sequence[Row]) -> list[Missed]:
-    evaluated = values_under(judge, test, missed, rows) if missed else {}
+    """Failures in the order of their lines."""
+    behind = backgrounds(judge, test, missed, rows) if missed else {}
     homes = [(failure.document or test.document).positions for failure in missed]
-    return [
-        Missed(failure, span_of(home, failure.pointer, "key"), evaluated.get(at, ()))
+    placed = [
+        Missed(failure, span_of(home, failure.pointer, "key"), *behind.get(at, Background()))
         for at, (failure, home) in enumerate(zip(missed, homes, strict=True))
     ]
+    return sorted(placed, key=lambda each: (each.span.line, each.span.column))
 
 
 def _expected(test: PolicyTest, step: int | None) -> Mapping[str, Any]:

@@ -39,6 +39,13 @@ class Evaluated(NamedTuple):
     parts: Sequence[PartValue]
 
 
+class Background(NamedTuple):
+    """What led to a decision: the expressions, and what was said where a call did not get through."""
+
+    evaluated: Sequence[Evaluated] = ()
+    message: str | None = None
+
+
 class _Evaluation(NamedTuple):
     part: int
     document: int
@@ -46,10 +53,10 @@ class _Evaluation(NamedTuple):
     values: Sequence[tuple[int, int, str]]
 
 
-def values_under(
+def backgrounds(
     judge: Judge, test: PolicyTest, missed: Sequence[Failure], rows: Sequence[Row]
-) -> dict[int, Sequence[Evaluated]]:
-    """What decided the calls that failures are about, by the position of the failure.
+) -> dict[int, Background]:
+    """What led to the decisions that failures are about, by the position of the failure.
 
     The run is judged once more, by a policy that is watched; what is seen is what the engine evaluates.
 
@@ -63,22 +70,27 @@ def values_under(
     if not wanted:
         return {}
     by_row = _evaluations(judge, test, {(rows[at]["session"], rows[at]["seq"]): at for at in wanted})
-    found: dict[int, Sequence[Evaluated]] = {}
+    found: dict[int, Background] = {}
     for at, failure in enumerate(missed):
         if failure.row is None:
             continue
-        told = by_row.get(failure.row, [])
+        told, message = by_row.get(failure.row, ([], None))
         shown = [each for each in told if _concerns(judge, each, failure, rows[failure.row])]
-        found[at] = [_evaluated(judge, each) for each in shown[:MOST_SHOWN]]
+        found[at] = Background([_evaluated(judge, each) for each in shown[:MOST_SHOWN]], message)
     return found
 
 
-def _evaluations(judge: Judge, test: PolicyTest, wanted: Mapping[tuple[str, int], int]) -> dict[int, list[_Evaluation]]:
-    """The evaluations of the calls at some positions. Line by line, so that it is known which call they are for."""
+def _evaluations(
+    judge: Judge, test: PolicyTest, wanted: Mapping[tuple[str, int], int]
+) -> dict[int, tuple[list[_Evaluation], str | None]]:
+    """The evaluations of the calls at some positions, and what was said of each.
+
+    The run is fed line by line, so that it is known which of the calls they are for.
+    """
     watched = _core.Coverage(judge.policy, [part.documents for part in judge.parts], values=True)
     replay = replay_of(watched.policy, test.spec)
     calls = _Calls()
-    found: dict[int, list[_Evaluation]] = {}
+    found: dict[int, tuple[list[_Evaluation], str | None]] = {}
     told: dict[str, list[_Evaluation]] = {}
     nameless: list[_Evaluation] = []
 
@@ -86,12 +98,13 @@ def _evaluations(judge: Judge, test: PolicyTest, wanted: Mapping[tuple[str, int]
         for call, part, within, pointer, values in watched.take_evaluations():
             evaluation = _Evaluation(part, within, pointer, values)
             (told.setdefault(call, []) if call else nameless).append(evaluation)
-        emerged = replay.take_rows()
+        emerged = replay.take_rows(explained=True)
         for row in emerged:
             mine = told.pop(calls.id_of(row), [])
             at = wanted.get((row["session"], row["seq"]))
             if at is not None:
-                found[at] = [*mine, *_nameless_of(judge, nameless, row, emerged)]
+                message = None if row["reply"] is None else str(json.loads(row["reply"])["message"])
+                found[at] = [*mine, *_nameless_of(judge, nameless, row, emerged)], message
         if emerged:
             nameless.clear()
 
@@ -158,9 +171,11 @@ def _concerns(judge: Judge, each: _Evaluation, failure: Failure, row: Row) -> bo
         return False
     rule = f"rule:{_rule(judge, each).get('id')}"
     told = [*reasons_of(row), *(note["reason"] for note in row["notes"])]
-    # a rule that spoke, one that was to speak, and where no rule is spoken of, every one that was asked
+    # a rule that spoke or failed, one that was to speak, and where nothing held the call back, every one that was asked
     spoken_of = "`rule:" in failure.expected or any(it.startswith("rule:") for it in told)
-    return rule in told or f"`{rule}`" in failure.expected or not spoken_of
+    _, _, came = max(each.values, key=lambda value: value[1] - value[0], default=(0, 0, ""))
+    failed = came.startswith("error: ")  # a text that says so is in quotes
+    return rule in told or failed or f"`{rule}`" in failure.expected or not (spoken_of or reasons_of(row))
 
 
 def _rule(judge: Judge, each: _Evaluation) -> dict[str, Any]:
