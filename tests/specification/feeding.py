@@ -103,6 +103,10 @@ def same_outcome(earlier: Outcome, later: Outcome) -> bool:
     """Tell whether two members of a batch are one observation."""
     if earlier.call.tool.name != later.call.tool.name or earlier.failed != later.failed:
         return False
-    if later.failed:
+    if later.klass == "transient":
+        return earlier.klass == "transient"
+    if later.failed and earlier.klass != "transient":
         return (earlier.type, earlier.status, earlier.text) == (later.type, later.status, later.text)
+    if later.failed:
+        return False
     return earlier.symbol is not None and earlier.symbol == later.symbol and earlier.call.loose == later.call.loose

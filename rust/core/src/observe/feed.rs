@@ -197,10 +197,14 @@ impl Task {
     }
 }
 
-/// One batch is one observation: of equal outcomes of one tool only the first is fed.
+/// One batch is one observation: of equal outcomes of one tool only the first is fed, and so of failures that may pass,
+/// whatever they say.
 fn is_double(seen: &Observation, earlier: &mut FxHashSet<Fed>) -> bool {
+    let tool = seen.call.tool_symbol;
+    if seen.judged.class == Some(ErrorClass::Transient) {
+        return !earlier.insert((tool, true, 0, 1));
+    }
     let Some(result) = seen.judged.result else { return false };
     let call = if seen.judged.failed { 0 } else { seen.call.loose };
-    let entry = (seen.call.tool_symbol, seen.judged.failed, result, call);
-    !earlier.insert(entry)
+    !earlier.insert((tool, seen.judged.failed, result, call))
 }
