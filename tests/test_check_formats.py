@@ -22,6 +22,7 @@ from callgate.policy.pages import pages
 from callgate.report.findings import FORMATS, Findings, render
 from callgate.report.markdown_text import cell, code
 from callgate.report.shapes import shape
+from callgate.report.snippet import printable
 from closed_schema import closed
 
 DUPLICATE = Diagnostic(
@@ -171,8 +172,21 @@ class TestGithub:
         head, _, data = line.removeprefix("::").partition("::")
         properties = dict(part.split("=", 1) for part in head.removeprefix("error ").split(","))
         read = {key: _undone(value, ("%0D", "%0A", "%3A", "%2C", "%25")) for key, value in properties.items()}
-        assert read == {"file": file, "title": "CG101"}
-        assert _undone(data, ("%0D", "%0A", "%25")) == message
+        assert read == {"file": _visible(file), "title": "CG101"}
+        assert _undone(data, ("%0D", "%0A", "%25")) == _visible(message)
+
+    @pytest.mark.parametrize("form", ["github", "markdown"])
+    def test_what_would_steer_a_terminal_or_turn_the_line_round_is_visible(self, form: str) -> None:
+        found = Diagnostic("CG101", "error", "a\x1b[2Jb\x07c\x00d\x9be\u202ef", "x\u2066.yaml", None)
+        told = in_format(form, Findings([found], {}, 1))
+        assert told.replace("\n", "").isprintable()
+        seen = told.replace("\\\\", "\\").replace("\\[", "[")
+        assert "a\\x1b[2Jb\\x07c\\x00d\\x9be\\u202ef" in seen
+        assert "x\\u2066.yaml" in seen
+
+
+def _visible(text: str) -> str:
+    return "".join(char if char in "\r\n" else printable(char) for char in text)
 
 
 def _undone(text: str, escapes: Iterable[str]) -> str:
@@ -252,6 +266,7 @@ class TestMarkdown:
         tokens = MarkdownIt("commonmark").enable("table").parse(table)
         cells = [token for before, token in pairwise(tokens) if before.type == "td_open"]
         assert [_shown(each) for each in cells][1:] == ["end"]
+        text = printable(text)
         plain = text.replace("`", "") if written is cell else text.strip()
         read = _shown(cells[0])
         read = read.replace("`", "") if written is cell else read

@@ -225,3 +225,15 @@ def test_a_category_has_its_word_from_the_command_line(word: str, capsys: pytest
     assert capsys.readouterr().out == (
         "# BUDGET_RAISED\n\nA budget is larger, `unlimited` included.\n\nAs a change of a policy: looser.\n"
     )
+
+
+@pytest.mark.usefixtures("sides")
+def test_sides_that_an_option_took_are_asked_for_before_it(capsys: pytest.CaptureFixture[str]):
+    took = "callgate: `--traces` took the sides too: write OLD NEW before it\n"
+    for words in (["--traces", "t.jsonl", "old", "new"], ["old", "--traces", "t.jsonl", "new"]):
+        assert main(["diff", *words]) == 2
+        assert capsys.readouterr().err == took
+    assert main(["diff", "--against", "git:HEAD", "--traces", "t.jsonl", "new"]) == 2
+    assert capsys.readouterr().err == "callgate: `--traces` took the path too: write PATH before it\n"
+    assert main(["diff", "--help"]) == 0
+    assert capsys.readouterr().out.startswith("usage: callgate diff (OLD NEW | [PATH] --against git:REF) [")

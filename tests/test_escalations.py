@@ -334,7 +334,10 @@ def test_the_command_lists_shows_claims_and_resolves(path: Path, capsys: pytest.
     assert told(capsys, "claim", "--by", "otto", *store) == (3, "", "callgate: nothing is open\n")
     code, out, _ = told(capsys, "resolve", name, "called them", "--by", "anna", *store)
     assert (code, out.endswith("  claimed by anna  anna: called them\n")) == (0, True)
-    assert told(capsys, "list", *store) == (0, "", "")
+    assert told(capsys, "list", *store) == (0, "", "callgate: there is no escalation in the state `open`\n")
+    assert told(capsys, "list", "--queue", "q", "--state", "all", *store)[2] == (
+        "callgate: there is no escalation in the queue `q`\n"
+    )
     listed = json.loads(told(capsys, "list", "--state", "all", "--format", "json", *store)[1])
     assert [(each["id"], each["state"]) for each in listed] == [(name, "resolved")]
 

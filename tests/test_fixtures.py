@@ -97,6 +97,16 @@ class TestSteps:
         assert main(["test", str(tmp_path)]) == 1
         assert "6 |     noted: [{tool: look, result: 1, expect: {notes: 0}}]" in capsys.readouterr().out
 
+    def test_a_failure_in_a_fixture_says_at_which_of_its_uses(self, tmp_path: Path) -> None:
+        home = "  fixtures:\n    in: [{tool: look, expect: {action: reuse}}]\n    out: [{use: in}]\n"
+        body = "  steps:\n    - use: in\n    - {tool: other}\n    - {use: out, times: 2}\n"
+        [result] = ran(tmp_path, document("one", home + body)).results
+        assert [missed.failure.actual for missed in result.missed] == [
+            "`allow` (at seq 1, used in line 12)",
+            "`allow` (at seq 3, used in line 14)",
+            "`allow` (at seq 4, used in line 14)",
+        ]
+
     def test_a_batch_of_a_fixture_is_one_by_itself_at_each_use(self, tmp_path: Path) -> None:
         home = document("home", "  fixtures:\n    pair: [{tool: a, round: 1}, {tool: b, round: 1}]\n", policy="")
         steps = "  steps:\n    - {tool: c, round: 1}\n    - {use: pair, times: 2}\n    - {tool: d, round: 1}\n"

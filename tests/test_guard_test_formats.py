@@ -198,3 +198,16 @@ def test_every_format_comes_out_of_the_command_with_the_same_exit_code(
     assert broken.passed is False
     assert main(["test", "--format", form, "."]) == 1
     assert "CG712" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("tests", "why"),
+    [({"a": PASSES, "b": FAILS, "c": FAILS}, "2 tests do not pass"), ({}, "there is no test")],
+)
+def test_mutation_that_was_asked_for_and_left_out_says_why(tmp_path: Path, tests: dict[str, str], why: str) -> None:
+    run = run_tests(write(tmp_path, **tests), mutation=Draw())
+    for form in ("text", "markdown"):
+        assert f"\nmutation: left out, {why}\n" in render_tests(run, form)
+    report = json.loads(render_tests(run, "json"))
+    assert report["mutation_left_out"] == why
+    assert list(Draft202012Validator(json.loads(shape("TestReport"))).iter_errors(report)) == []

@@ -48,7 +48,11 @@ def test_what_is_in_doubt_is_listed_and_the_rest_where_it_is_asked_for(
     done = "aa2  completed  pay of task t  1970-01-01 00:16:46 UTC\n"
     assert told(capsys, "list", "--state", "all") == (0, THIRD + done + FIRST, "")
     assert told(capsys, "list", "--state", "completed", "--store", str(path)) == (0, done, "")
-    assert told(capsys, "list", "--task", "u") == (0, "", "")
+    assert told(capsys, "list", "--task", "u") == (
+        0, "", "callgate: there is no effect of the task `u` in the state `unknown`\n",
+    )  # fmt: skip
+    assert told(capsys, "list", "--task", "u", "--format", "json") == (0, "[]\n", "")
+    assert told(capsys, "list", "--task", "u", "--state", "all")[2] == "callgate: there is no effect of the task `u`\n"
     listed = json.loads(told(capsys, "list", "--format", "json")[1])
     assert [(each["key"], each["state"], each["verify"]) for each in listed] == [
         ("bb3", "unknown", VERIFY),

@@ -14,6 +14,7 @@ from callgate.cli.check import moment
 from callgate.cli.numbers import count
 from callgate.cli.progress import Progress
 from callgate.policy.diagnostics import did_you_mean
+from callgate.policy.load import SUFFIXES
 from callgate.report.color import wanted
 from callgate.report.findings import Findings
 from callgate.report.findings import render as render_findings
@@ -62,6 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"tasks that are kept open at once (default: {OPEN_SESSIONS}); memory grows with it",
     )  # fmt: skip
     parser.add_argument("--format", choices=list(FORMATS), default="text", help="how it comes out (default: text)")
+    # what takes several words comes last: it would take the sides too
+    parser.usage = (
+        "%(prog)s (OLD NEW | [PATH] --against git:REF) [--fail-on WHAT] [--format FORMAT] [--now TIME]\n"
+        "                     [--open-sessions N] [--traces TRACE [TRACE ...]]"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -72,6 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
             known = ["looser", "stricter", "any", *CATEGORIES]
             hint = did_you_mean(gate, known) or "`looser`, `stricter`, `any`, a category of docs/diff.md, or `FAMILY_*`"
             raise UsageError(f"`--fail-on {gate}`: no such effect or category: {hint}")
+    _refuse_swallowed(arguments)
     traces = [Path(trace) for trace in arguments.traces]
     for trace in traces:
         try:
@@ -116,6 +123,17 @@ def _compiled(side: Side) -> CompiledPolicy:
             f"`{side.label}` holds several policies and no binding ({known}): name one file for `--traces`"
         )
     return compiled
+
+
+def _refuse_swallowed(arguments: argparse.Namespace) -> None:
+    """Refuse sides that stand behind `--traces`, which takes all words up to the next option."""
+    given, traces = len(arguments.paths), arguments.traces
+    if arguments.against is None and given < 2 and given + len(traces) > 2:
+        raise UsageError("`--traces` took the sides too: write OLD NEW before it")
+    if arguments.against is not None and given == 0 and len(traces) > 1:
+        last = Path(traces[-1])
+        if last.is_dir() or last.suffix in SUFFIXES:
+            raise UsageError("`--traces` took the path too: write PATH before it")
 
 
 def _sides(paths: list[str], against: str | None) -> tuple[Side, Side]:

@@ -64,6 +64,10 @@ def _run(arguments: argparse.Namespace) -> int:
         state = None if arguments.state == "all" else arguments.state
         found = store.list(queue=arguments.queue, state=state, limit=arguments.limit)
         sys.stdout.write(_json(found) if arguments.format == "json" else "".join(map(_line, found)))
+        if not found and arguments.format == "text":
+            of_state = "" if state is None else f" in the state `{state}`"
+            of_queue = "" if arguments.queue is None else f" in the queue `{printable(arguments.queue)}`"
+            print(f"callgate: there is no escalation{of_queue}{of_state}", file=sys.stderr)
         return 0
     if arguments.verb == "show":
         sys.stdout.write(_shown(store.get(arguments.id), arguments.format))

@@ -14,6 +14,7 @@ from callgate.cli import UsageError
 from callgate.cli.numbers import count
 from callgate.cli.store_option import add_store, existing_store
 from callgate.report.ledger import line, shown
+from callgate.report.snippet import printable
 from callgate.stores import Entry, SqliteStore, StoreError
 
 MOST_LISTED: Final = 100_000
@@ -58,6 +59,10 @@ def _list(store: SqliteStore, arguments: argparse.Namespace) -> int:
     state = None if arguments.state == "all" else arguments.state
     found = store.entries(time.time(), task=arguments.task, state=state, limit=arguments.limit)
     sys.stdout.write(_json(list(map(asdict, found))) if arguments.format == "json" else "".join(map(line, found)))
+    if not found and arguments.format == "text":
+        of_state = "" if state is None else f" in the state `{state}`"
+        of_task = "" if arguments.task is None else f" of the task `{printable(arguments.task)}`"
+        print(f"callgate: there is no effect{of_task}{of_state}", file=sys.stderr)
     return 0
 
 

@@ -25,12 +25,14 @@ class PlacedStep(NamedTuple):
     """A step as it happens, and where it is written.
 
     `use` is 0 for a step of the test itself, else which use of a fixture it comes from: what its `round` tells apart.
+    `used` leads to the step of the test that stands for it, where it comes from a fixture.
     """
 
     step: Mapping[str, Any]
     document: Document
     pointer: Steps
     use: int = 0
+    used: Steps | None = None
 
 
 def is_home_alone(document: Document) -> bool:
@@ -59,7 +61,7 @@ class Fixtures:
         found: list[PlacedStep] = []
         uses = 0
         # what is being gone through, the innermost last: chains of fixtures may be as long as a file allows
-        open_lists = [_placed(own, 0)]
+        open_lists = [_placed(own, 0, None)]
         while open_lists:
             placed = next(open_lists[-1], None)
             if placed is None:
@@ -73,7 +75,8 @@ class Fixtures:
                 if uses + times > MOST_STEPS:
                     raise ValueError(f"the run uses fixtures more than {MOST_STEPS:,} times")
                 fixture = fixtures[placed.step["use"]]
-                open_lists += [_placed(fixture, uses + at) for at in range(times, 0, -1)]
+                used = placed.used or placed.pointer
+                open_lists += [_placed(fixture, uses + at, used) for at in range(times, 0, -1)]
                 uses += times
         return found
 
@@ -83,9 +86,9 @@ class Fixtures:
         return [fixtures[name] for name in _reached(fixtures, _names(_spec(document).get("steps")))]
 
 
-def _placed(fixture: Fixture, use: int) -> Iterator[PlacedStep]:
+def _placed(fixture: Fixture, use: int, used: Steps | None) -> Iterator[PlacedStep]:
     for at, step in enumerate(fixture.steps):
-        yield PlacedStep(step, fixture.document, (*fixture.pointer, at), use)
+        yield PlacedStep(step, fixture.document, (*fixture.pointer, at), use, used)
 
 
 def fixture_faults(loaded: Loaded) -> list[Diagnostic]:

@@ -8,6 +8,7 @@ from callgate.policy.diagnostics import Diagnostic, Severity, Span
 
 from .findings import Findings
 from .places import place
+from .snippet import printable
 from .text import summary
 
 _COMMANDS: Final[dict[Severity, str]] = {"error": "error", "warning": "warning", "note": "notice"}
@@ -45,8 +46,9 @@ def command(name: str, file: str, span: Span | None, title: str, message: str) -
 
 
 def _data(text: str) -> str:
-    """A text as the runner reads it back: it undoes these three, `%25` last."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """A text as the runner reads it back: it undoes these three, `%25` last. Other control characters are escaped."""
+    shown = "".join(char if char in "\r\n" else printable(char) for char in text)
+    return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

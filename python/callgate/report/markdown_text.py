@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from .snippet import printable
+
 _MARKS: Final = re.compile(r"[\\*_\[\]|~$&<>`]")
 _ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "`": "&#96;"}
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]+")
+_BREAKS: Final = re.compile(r"[\t-\r\x85\u2028\u2029]+")
 
 
 def cell(text: str) -> str:
@@ -28,7 +30,7 @@ def code(text: str) -> str:
     >>> print(code("a|b"), code("a`b"), code(r"x\\|y"))
     `a\\|b` <code>a&#96;b</code> <code>x&#92;&#124;y</code>
     """
-    line = _CONTROL.sub(" ", text)
+    line = _in_line(text)
     if "`" in line or "\\|" in line or not line.strip():
         return (
             "<code>"
@@ -39,4 +41,9 @@ def code(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return _MARKS.sub(lambda found: _ENTITIES.get(found.group(), "\\" + found.group()), _CONTROL.sub(" ", text))
+    return _MARKS.sub(lambda found: _ENTITIES.get(found.group(), "\\" + found.group()), _in_line(text))
+
+
+def _in_line(text: str) -> str:
+    """A text in one line, with what would be unseen, or steer a terminal, written as escapes."""
+    return printable(_BREAKS.sub(" ", text))

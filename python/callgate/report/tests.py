@@ -58,6 +58,8 @@ def render(run: GuardTestRun, color: bool = False) -> str:
         parts.append("\n" + render_coverage(run.coverage, color) + "\n")
     if run.mutation is not None:
         parts.append("\n" + render_mutation(run.mutation, color) + "\n")
+    if run.mutation_left_out is not None:
+        parts.append(f"\nmutation: left out, {run.mutation_left_out}\n")
     return "".join(parts) + summary(run, color)
 
 

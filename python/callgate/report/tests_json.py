@@ -32,6 +32,8 @@ def render(run: GuardTestRun, color: bool = False) -> str:
         found["coverage"] = _coverage(run.coverage)
     if run.mutation is not None:
         found["mutation"] = _mutation(run.mutation)
+    if run.mutation_left_out is not None:
+        found["mutation_left_out"] = run.mutation_left_out
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -22,6 +22,8 @@ def render(run: GuardTestRun, color: bool = False) -> str:
         lines += ["", *coverage.markdown(run.coverage)]
     if run.mutation is not None:
         lines += ["", *mutation.markdown(run.mutation)]
+    if run.mutation_left_out is not None:
+        lines += ["", f"mutation: left out, {run.mutation_left_out}"]
     return "\n".join(lines) + "\n"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from callgate.counted import counted
 from callgate.path_list import path_list
 from callgate.policy.check import check_whole, first_of_each_file
 from callgate.policy.diagnostics import Diagnostic, Span, ordered
@@ -77,7 +78,8 @@ class GuardTestRun(NamedTuple):
 
     `diagnostics` are of the paths as a whole: files that are not there, and faults of those that hold no test.
     `sources` are the texts of all files, by the names that diagnostics use. `coverage` and `mutation` are there where
-    they were asked for, the latter only where all tests pass. `skipped` tests were left out after one that failed.
+    they were asked for, the latter only where all tests pass. `mutation_left_out` says why they were
+    not. `skipped` tests were left out after one that failed.
     """
 
     results: Sequence[GuardTestResult]
@@ -87,6 +89,7 @@ class GuardTestRun(NamedTuple):
     skipped: int = 0
     coverage: Coverage | None = None
     mutation: Mutation | None = None
+    mutation_left_out: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -156,11 +159,21 @@ def run_tests(
         results, first_of_each_file(ordered(rest)), loaded.sources, len(tests) - len(taken), len(taken) - len(results),
         None if tally is None else tally.coverage(),
     )  # fmt: skip
-    if mutation is None or not done.passed:
+    if mutation is None:
         return done
+    if not done.passed:
+        return done._replace(mutation_left_out=_why_not_passed(done))
     from .mutate import mutate  # only where it is asked for
 
     return done._replace(mutation=mutate(loaded, taken, most=mutation.most, seed=mutation.seed))
+
+
+def _why_not_passed(run: GuardTestRun) -> str:
+    if not run.results:
+        return "there is no test"
+    if failed := sum(result.outcome != "passed" for result in run.results):
+        return counted(failed, "test does not pass", "tests do not pass")
+    return "the files have faults"
 
 
 def _tally(loaded: Loaded) -> Tally:

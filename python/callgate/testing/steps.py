@@ -38,7 +38,7 @@ def written(steps: Sequence[PlacedStep], session: str) -> Written:
     rounds: dict[tuple[int, int], int] = {}
     beyond = 1 + max((each.step.get("round") or 0 for each in steps if each.use == 0), default=0)
     now = 0.0
-    for at, (step, _, _, use) in enumerate(steps):
+    for at, (step, _, _, use, _) in enumerate(steps):
         record: dict[str, Any] = {name: step[name] for name in _SAME if name in step}
         record.setdefault("session", session)
         if "event" not in step:

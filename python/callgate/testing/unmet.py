@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import callgate._core as _core
+from callgate.policy.faults import Steps, span_of
 
 from .expect import Failure, Row, unmet_of_run, unmet_of_step
 from .play import Played, PolicyTest
@@ -27,12 +28,20 @@ def unmet(policy: _core.CompiledPolicy, test: PolicyTest, played: Played) -> lis
     of_step: dict[int | None, list[tuple[int, Row]]] = {}
     for place, row in enumerate(rows):
         of_step.setdefault(steps.get(row["seq"]), []).append((place, row))
-    for at, (step, document, pointer, _) in enumerate(test.steps):
+    for at, (step, document, pointer, _, used) in enumerate(test.steps):
         if step.get("expect"):
             limits = _limits(policy, test.spec, step)
             found = unmet_of_step(step["expect"], (*pointer, "expect"), of_step.get(at, []), limits)
-            missed += [failure._replace(document=document) for failure in found]
+            for failure in found:
+                actual = failure.actual if used is None else f"{failure.actual}{_use(test, used, rows, failure)}"
+                missed.append(failure._replace(document=document, actual=actual))
     return missed
+
+
+def _use(test: PolicyTest, used: Steps, rows: Sequence[Row], failure: Failure) -> str:
+    """Which of the uses of a fixture a failure is about: all of them point at the same line."""
+    seq = "" if failure.row is None else f"at seq {rows[failure.row]['seq']}, "
+    return f" ({seq}used in line {span_of(test.document.positions, used, 'key').line})"
 
 
 def _limits(policy: _core.CompiledPolicy, spec: Mapping[str, Any], step: Mapping[str, Any]) -> dict[str, float | None]:
