@@ -18,6 +18,8 @@ from .servers import Leave
 from .workers import WORKERS, Came
 
 if TYPE_CHECKING:
+    from callgate._core import Verdict
+
     from .gate import Gate
     from .task import Task
 
@@ -48,14 +50,32 @@ def call_all(task: Task, calls: Sequence[Call]) -> list[CallResult]:
 
 
 def admitted(task: Task, calls: Sequence[Call]) -> list[Run]:
-    """The calls with their first verdicts."""
+    """The calls with their first verdicts; one that a person said yes to has its own already."""
+    found: list[Verdict | None] = []
+    try:
+        for call in calls:
+            found.append(task.approved.take(call))  # what was taken goes back if the next one raises
+        new = [call for call, verdict in zip(calls, found, strict=True) if verdict is None]
+        verdicts = iter(_judged(task, new))
+    except BaseException:
+        for verdict in found:
+            if verdict is not None:
+                task.approved.keep(verdict)
+        raise
+    return [
+        Run(task, call, next(verdicts) if verdict is None else verdict)
+        for call, verdict in zip(calls, found, strict=True)
+    ]
+
+
+def _judged(task: Task, calls: Sequence[Call]) -> list[Verdict]:
+    if len(calls) == 1:
+        [call] = calls
+        return [task.admit(call.name, call.arguments, call_id=call.call_id, hints=call.hints)]
     asked = [
         {"tool": call.name, "arguments": call.arguments, "call_id": call.call_id, "hints": call.hints} for call in calls
     ]
-    if len(asked) == 1:
-        [call] = calls
-        return [Run(task, call, task.admit(call.name, call.arguments, call_id=call.call_id, hints=call.hints))]
-    return [Run(task, call, verdict) for call, verdict in zip(calls, task.admit_all(asked), strict=True)]
+    return task.admit_all(asked) if asked else []
 
 
 def ends(task: Task, runs: Sequence[Run]) -> list[CallResult]:

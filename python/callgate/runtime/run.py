@@ -93,6 +93,7 @@ class Run:
         """Take what a person decided."""
         if approved:
             self._take(self.task.approve(self.verdict.call_id))
+            self.task.approved.drop(self.verdict.call_id)
         else:
             self._denied = True
             self._notes += self.task.deny(self.verdict.call_id)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from callgate._core import TaskState
 
 from . import argument_types
+from .approved import Approved
 from .errors import SpawnError
 from .missing import MISSING
 
@@ -57,6 +58,8 @@ class Task:
         self.agent = agent
         self._escalation: dict[str, str] | None = None
         self._answers: Answers | None = None
+        #: for the executor: what a person said yes to, as long as it did not run
+        self.approved = Approved()
 
     @property
     def id(self) -> str:
@@ -222,6 +225,7 @@ class Task:
             tokens=None if tokens is None else argument_types.number(tokens, "tokens"),
             cached=None if cached is None else argument_types.number(cached, "cached"),
         )
+        self.approved.drop(call_id)
         if assessment.next == "exit":
             self._hand_over()
         return assessment
@@ -311,6 +315,7 @@ class Task:
         """
         abandon = self._state.abandon if self._claims is None else self._claims.abandon
         abandon(argument_types.text(call_id, "call_id"), self._now(now))
+        self.approved.drop(call_id)
 
     def approve(
         self, call_id: str, *, by: str | None = None, grants: Grants = "once", now: float | None = None
@@ -326,8 +331,9 @@ class Task:
             now: seconds since the task's start.
 
         Returns:
-            The verdict. It is `ask` again where something asks that the person was not told of, such as an effect of
-            which nobody knows since: tell them, and approve or deny that.
+            The verdict. Where it allows the call, `call(Call(function, verdict.arguments, call_id=call_id))` runs it,
+            or you do, and tell `observe`. It is `ask` again where something asks that the person was not told of,
+            such as an effect of which nobody knows since: tell them, and approve or deny that.
 
         Raises:
             UnknownCallError: no call of that id was asked about.
@@ -336,8 +342,11 @@ class Task:
         who = argument_types.optional_text(by, "by")
         call_id, now = argument_types.text(call_id, "call_id"), self._now(now)
         if self._claims is None:
-            return self._state.approve(call_id, now, by=who, grants=grants)
-        return self._claims.approve(call_id, now, who, grants)
+            verdict = self._state.approve(call_id, now, by=who, grants=grants)
+        else:
+            verdict = self._claims.approve(call_id, now, who, grants)
+        self.approved.keep(verdict)
+        return verdict
 
     def deny(
         self,

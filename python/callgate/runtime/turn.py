@@ -109,6 +109,7 @@ class Turn:
             self._outcomes[call_id] = Outcome(denied_reply(denied, words), True)
             return denied
         verdict = self.task.approve(call_id)
+        self.task.approved.drop(call_id)  # it is answered here
         self.verdicts = tuple(verdict if each.call_id == call_id else each for each in self.verdicts)
         self._settle(next(call for call in self.calls if call.id == call_id), verdict)
         return verdict
