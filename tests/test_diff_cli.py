@@ -236,4 +236,4 @@ def test_sides_that_an_option_took_are_asked_for_before_it(capsys: pytest.Captur
     assert main(["diff", "--against", "git:HEAD", "--traces", "t.jsonl", "new"]) == 2
     assert capsys.readouterr().err == "callgate: `--traces` took the path too: write PATH before it\n"
     assert main(["diff", "--help"]) == 0
-    assert capsys.readouterr().out.startswith("usage: callgate diff (OLD NEW | [PATH] --against git:REF) [")
+    assert capsys.readouterr().out.startswith("usage: callgate diff (OLD NEW | [PATH] --against git:REF)\n")

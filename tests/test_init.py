@@ -152,3 +152,28 @@ def test_two_starters_in_one_folder_do_not_get_into_each_others_way(
     capsys.readouterr()
     code, out, _ = run(capsys, "check", str(tmp_path))
     assert (code, out.startswith("no faults in ")) == (0, True)
+
+
+def test_the_policy_checked_by_itself_says_in_which_file_its_tools_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(capsys, "init", str(tmp_path / "desk"))
+    code, out, _ = run(capsys, "check", str(tmp_path / "desk" / "policy.yaml"))
+    assert code == 1
+    assert "unknown manifest `desk-tools`" in out
+    assert "= help: it is in `tools.yaml` beside this file: name the folder\n" in out
+
+
+def test_a_layer_in_a_file_beside_is_told_and_a_name_that_merely_stands_in_one_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = "apiVersion: callgate/v1\nkind: GuardPolicy\nmetadata: {name: NAME}\n"
+    (tmp_path / "base.yaml").write_text(head.replace("NAME", "house-rules") + "spec: {extends: [default]}\n")
+    (tmp_path / "aaa.yaml").write_text("# house-rules, kind GuardPolicy\n" + head.replace("NAME", "other"))
+    (tmp_path / "own.yaml").write_text(head.replace("NAME", "own") + "spec: {extends: [house-rules]}\n")
+    _, out, _ = run(capsys, "check", str(tmp_path / "own.yaml"))
+    assert "= help: it is in `base.yaml` beside this file: name the folder\n" in out
+    (tmp_path / "base.yaml").unlink()
+    _, out, _ = run(capsys, "check", str(tmp_path / "own.yaml"))
+    assert "unknown policy `house-rules`" in out
+    assert "beside this file" not in out

@@ -65,7 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=list(FORMATS), default="text", help="how it comes out (default: text)")
     # what takes several words comes last: it would take the sides too
     parser.usage = (
-        "%(prog)s (OLD NEW | [PATH] --against git:REF) [--fail-on WHAT] [--format FORMAT] [--now TIME]\n"
+        "%(prog)s (OLD NEW | [PATH] --against git:REF)\n"
+        "                     [--fail-on WHAT] [--format FORMAT] [--now TIME]\n"
         "                     [--open-sessions N] [--traces TRACE [TRACE ...]]"
     )
 

@@ -259,9 +259,8 @@ def _references(loaded: Loaded, document: Document) -> list[Diagnostic]:
 def _unknown(
     loaded: Loaded, document: Document, code: str, what: str, kind: str, name: str, steps: tuple[str | int, ...]
 ) -> list[Diagnostic]:
-    found = located(
-        document.positions, [Found(code, "error", f"unknown {what} `{name}`", steps, "value", loaded.hint(kind, name))]
-    )
+    hint = loaded.hint(kind, name, document.source.file)
+    found = located(document.positions, [Found(code, "error", f"unknown {what} `{name}`", steps, "value", hint)])
     others = [other for other in loaded.documents if other.name == name and other.kind not in (kind, None)]
     related = tuple(other.place(f"this one has the kind `{other.kind}`") for other in others[:MOST_OF_A_NAME])
     return [diagnostic._replace(related=related) for diagnostic in found]

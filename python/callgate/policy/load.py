@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from callgate.path_list import path_list
 
+from .beside import file_beside
 from .diagnostics import Diagnostic, Place, Span, did_you_mean
 from .ignores import MARK as IGNORES
 from .ignores import Heeded
@@ -103,16 +104,22 @@ class Loaded:
             known.update(entry.name for entry in root.iterdir() if entry.is_dir() and _is_plain(entry.name))
         return sorted(known)
 
-    def hint(self, kind: str, name: str) -> str:
-        """What to say about a name that `find` does not know; the nearest one for as many as anybody reads."""
+    def hint(self, kind: str, name: str, file: str | None = None) -> str:
+        """What to say about a name that `find` does not know; the nearest one for as many as anybody reads.
+
+        `file` is the one that says it: what lies beside it, and was not loaded, may have the document.
+        """
         self._hints += 1
         if self._hints > MOST_HINTS:
             return "`metadata.name` of a document is its name"
+        near = None if file is None else file_beside(file, kind, name, self._limits)
+        if file is not None and near is not None and Path(file).with_name(near).as_posix() not in self.sources:
+            return f"it is in `{near}` beside this file: name the folder"
         known = self.names(kind, packs=kind == "GuardPolicy")
         if not known:
             return "none is loaded"
-        if near := did_you_mean(name, known):
-            return near
+        if similar := did_you_mean(name, known):
+            return similar
         shown = ", ".join(f"`{other}`" for other in known[:MOST_NAMES])
         return f"known here: {shown}" + (f", and {len(known) - MOST_NAMES:,} more" if len(known) > MOST_NAMES else "")
 

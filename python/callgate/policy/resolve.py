@@ -171,7 +171,7 @@ class _Resolver:
             parent = self.loaded.find("GuardPolicy", item.value)
             if parent is None:
                 if not self._is_hidden(item.value):
-                    hint = self.loaded.hint("GuardPolicy", item.value)
+                    hint = self.loaded.hint("GuardPolicy", item.value, item.origin.document.source.file)
                     self._report("CG704", f"unknown policy `{item.value}`", item, hint)
             elif parent in path or parent == document:
                 chain = [*path, document]
@@ -214,7 +214,7 @@ class _Resolver:
             manifest = self.loaded.find("ToolManifest", item.value)
             if manifest is None:
                 if not self._is_hidden(item.value):
-                    hint = self.loaded.hint("ToolManifest", item.value)
+                    hint = self.loaded.hint("ToolManifest", item.value, item.origin.document.source.file)
                     self._report("CG708", f"unknown manifest `{item.value}`", item, hint)
             else:
                 found[item.value] = manifest
