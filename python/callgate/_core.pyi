@@ -362,6 +362,7 @@ class TaskClaims:
     def came_late(
         self,
         name: str,
+        now: float | None,
         *,
         result: object = None,
         known: bool = False,
@@ -437,6 +438,7 @@ class TaskState:
     def came_late(
         self,
         name: str,
+        now: float | None,
         *,
         result: object = None,
         known: bool = False,

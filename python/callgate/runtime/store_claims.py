@@ -104,11 +104,10 @@ class StoreClaims:
         with self.alone:
             self._state.follow(call_id, name)
 
-    def came_late(self, name: str, agent: str, now: float, **outcome: Any) -> None:
-        """Take what a call of an agent brought after it was given up, and tell the store when it came."""
+    def came_late(self, name: str, now: float, **outcome: Any) -> None:
+        """Take what a call brought after it was given up, and tell the store when it came."""
         with self.alone:
-            self._state.user_turn(agent, False, now)  # resets nothing: time goes on
-            self._settle(self._claims.came_late(name, **outcome), at=self._claims.claim_time)
+            self._settle(self._claims.came_late(name, now, **outcome), at=self._claims.claim_time)
 
     def abandon(self, call_id: str, now: float) -> None:
         """Give back what a call held that never ran."""

@@ -244,11 +244,8 @@ class Task:
 
             told = reported(error)
         outcome: dict[str, Any] = {"result": None if told else result, "known": told is None, "error": told}
-        if self._claims is None:
-            self._state.user_turn(self.agent, False, now)  # resets nothing: time goes on
-            self._state.came_late(name, **outcome)
-        else:
-            self._claims.came_late(name, self.agent, now, **outcome)
+        came_late = self._state.came_late if self._claims is None else self._claims.came_late
+        came_late(name, now, **outcome)
 
     def call(self, function: Callable[..., Any] | Call, /, **arguments: Any) -> CallResult:
         """Make a call: judge it, run it within its time, try it again where that may help, and tell what came of it.

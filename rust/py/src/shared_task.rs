@@ -165,10 +165,11 @@ impl TaskClaims {
     }
 
     /// `came_late`, with what has to be settled, if anything.
-    #[pyo3(signature = (name, *, result = None, known = false, error = None))]
+    #[pyo3(signature = (name, now, *, result = None, known = false, error = None))]
     fn came_late(
         &self,
         name: &str,
+        now: Option<f64>,
         result: Option<&Bound<'_, PyAny>>,
         known: bool,
         error: Option<ReportedError>,
@@ -177,7 +178,7 @@ impl TaskClaims {
         let of = self.state.get();
         let mut state = of.lock()?;
         let (policy, task) = state.of_late(&of.guard, name);
-        settlement(task.came_late(&policy, name, &outcome))
+        settlement(task.came_late(&policy, name, &outcome, now))
     }
 
     /// `abandon`, with the (id, task) of what has to be released, if anything.

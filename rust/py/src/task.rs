@@ -305,10 +305,11 @@ impl TaskState {
     }
 
     /// What a call brought that was given up.
-    #[pyo3(signature = (name, *, result = None, known = false, error = None))]
+    #[pyo3(signature = (name, now, *, result = None, known = false, error = None))]
     fn came_late(
         &self,
         name: &str,
+        now: Option<f64>,
         result: Option<&Bound<'_, PyAny>>,
         known: bool,
         error: Option<ReportedError>,
@@ -316,7 +317,7 @@ impl TaskState {
         let outcome = outcome(result, known, error, false, None, None, None);
         let mut state = self.lock()?;
         let (policy, task) = state.of_late(&self.guard, name);
-        if let Some(settlement) = task.came_late(&policy, name, &outcome) {
+        if let Some(settlement) = task.came_late(&policy, name, &outcome, now) {
             let now = task.claim_time();
             self.with_claims(task, |_, claims| claims.settle(&settlement, now));
         }

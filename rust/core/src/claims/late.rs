@@ -43,7 +43,14 @@ impl Task {
 
     /// What a call brought that was given up: what has to be settled, where that ends a doubt. What the task made of it when it
     /// was given up stands.
-    pub fn came_late(&mut self, policy: &Policy, name: &str, outcome: &Outcome) -> Option<Settlement> {
+    pub fn came_late(
+        &mut self,
+        policy: &Policy,
+        name: &str,
+        outcome: &Outcome,
+        now: Option<f64>,
+    ) -> Option<Settlement> {
+        self.clock(now);
         let Late { call, claim } = self.late.remove(name)?;
         let effect = claim.effect?;
         let judged = judge(policy, &self.key, &call, outcome);
