@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import math
 from typing import Any
 
 from callgate.cli import UsageError
+from callgate.strict_json import StrictJsonError, loads
 
 
 def json_object(option: str, text: str) -> dict[str, Any]:
@@ -21,37 +20,13 @@ def json_object(option: str, text: str) -> dict[str, Any]:
         {'order': '4711'}
     """
     try:
-        given: Any = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite)
+        given: Any = loads(text)
     except RecursionError:
         raise UsageError(f"`{option}` is no JSON that can be read: it is nested too deep") from None
-    except _Refused as error:
+    except StrictJsonError as error:
         raise UsageError(f"`{option}` is no JSON that can be read: {error}") from None
     except ValueError as error:
         raise UsageError(f"`{option}` is no JSON: {str(error).lower()}") from None
     if not isinstance(given, dict):
         raise UsageError(f'`{option}` has to be a JSON object, such as {{"order": "4711"}}')
     return given
-
-
-class _Refused(ValueError):
-    """What Python would read and the engine would not."""
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise _Refused(f"the key `{key}` stands twice")
-        found[key] = value
-    return found
-
-
-def _refuse(word: str) -> float:
-    raise _Refused(f"JSON has no `{word}`")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if math.isinf(number):
-        raise _Refused(f"`{digits}` is too large for a number")
-    return number

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final, Literal, NamedTuple, NoReturn
+from typing import Any, Final, Literal, NamedTuple
 
 from callgate.counted import counted
+from callgate.strict_json import StrictJsonError, loads
 
 
 class Read(NamedTuple):
@@ -14,10 +15,6 @@ class Read(NamedTuple):
     value: dict[str, Any] | None
     fault: Literal["cut_off", "not_json"] | None = None
     why: str = ""
-
-
-class _FaultError(ValueError):
-    pass
 
 
 def read_arguments(written: Any) -> Read:
@@ -48,12 +45,12 @@ def read_arguments(written: Any) -> Read:
     if not text:
         return Read({})
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
+        value = loads(text)
     except json.JSONDecodeError as error:
         if is_cut_off(text, error):
             return Read(None, "cut_off", f"the text breaks off after {counted(len(text), 'character')}")
         return Read(None, "not_json", f"{error.msg.lower()} at character {error.pos + 1}")
-    except _FaultError as error:
+    except StrictJsonError as error:
         return Read(None, "not_json", str(error))
     except RecursionError:
         return Read(None, "not_json", "the text is nested too deeply")
@@ -77,16 +74,3 @@ def is_cut_off(text: str, error: json.JSONDecodeError) -> bool:
 _BEGINNINGS: Final = frozenset(
     word[:length] for word in ("true", "false", "null") for length in range(1, len(word))
 ) | frozenset(("-",))
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise _FaultError(f"the key `{key}` stands twice")
-        found[key] = value
-    return found
-
-
-def _refused(word: str) -> NoReturn:
-    raise _FaultError(f"`{word}` is no JSON")
