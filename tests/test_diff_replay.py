@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +20,7 @@ from callgate.review.divergence import Divergence, Moment, Timeline, Verdict, di
 from callgate.review.sides import side_of
 from callgate.traces.replay import replay_file
 
+COMMAND = "import sys; from callgate.cli.main import main; sys.exit(main())"
 HEAD = "apiVersion: callgate/v1\nkind: GuardPolicy\nmetadata: {name: p}\nspec:\n"
 LOOSE = HEAD + "  budgets: {steps: 100, tokens: 100000}\n  time: {task: 1h}\n"
 FOUR = LOOSE.replace("steps: 100", "steps: 100, tool_calls: 4")
@@ -188,6 +192,29 @@ def test_on_real_runs_old_and_flips_make_new_and_the_second_time_is_the_same(sha
     assert found.refused.calls == found.refused.by_reason.total() == found.refused.by_tool.total()
     assert found.unmatched == 0
     assert diverge(old, new, [path]) == found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="this system does not tell how much memory a child took")
+def test_memory_does_not_grow_with_the_trace(tmp_path: Path):
+    compiled(tmp_path, "loose", LOOSE)
+    compiled(tmp_path, "four", FOUR)
+
+    def peak(sessions: int) -> int:
+        path = tmp_path / f"{sessions}.jsonl"
+        with path.open("w", encoding="utf-8") as lines:
+            for number in range(sessions):
+                lines.writelines(json.dumps(record) + "\n" for record in calls(f"s{number}", 10))
+        command = [sys.executable, "-c", COMMAND, "diff", "loose.yaml", "four.yaml", "--format", "json"]
+        command += ["--open-sessions", "20", "--traces", str(path)]
+        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as child:
+            _, status, used = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+        assert child.returncode == 0
+        return used.ru_maxrss
+
+    # both are more than one chunk of the file, of which all that differs is in memory at once
+    assert peak(6_000) < 1.2 * peak(2_000)
 
 
 def test_the_command_tells_all_of_it_in_each_format_the_same_twice(
