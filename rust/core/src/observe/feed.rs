@@ -201,10 +201,11 @@ impl Task {
 /// whatever they say.
 fn is_double(seen: &Observation, earlier: &mut FxHashSet<Fed>) -> bool {
     let tool = seen.call.tool_symbol;
-    if seen.judged.class == Some(ErrorClass::Transient) {
-        return !earlier.insert((tool, true, 0, 1));
-    }
-    let Some(result) = seen.judged.result else { return false };
-    let call = if seen.judged.failed { 0 } else { seen.call.loose };
-    !earlier.insert((tool, seen.judged.failed, result, call))
+    let entry = match seen.judged.result {
+        _ if seen.judged.class == Some(ErrorClass::Transient) => Fed::MayPass { tool },
+        None => return false,
+        Some(how) if seen.judged.failed => Fed::Failed { tool, how },
+        Some(result) => Fed::Brought { tool, call: seen.call.loose, result },
+    };
+    !earlier.insert(entry)
 }

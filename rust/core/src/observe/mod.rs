@@ -27,8 +27,16 @@ use crate::verdict::{Assessment, Grade, Next, Stop};
 
 pub(crate) use rules::error_evidence;
 
-/// An outcome that was fed already in its round: the tool, whether it failed, what came, and the call.
-pub(crate) type Fed = (u64, bool, u64, u64);
+/// An outcome that was fed already in its round, by what makes it one with those that follow.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Fed {
+    /// A tool failed with what may pass, whatever it said.
+    MayPass { tool: u64 },
+    /// A tool failed in this way.
+    Failed { tool: u64, how: u64 },
+    /// A call of a tool brought this.
+    Brought { tool: u64, call: u64, result: u64 },
+}
 
 /// What a call brought.
 struct Gained {
