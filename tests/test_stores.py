@@ -8,6 +8,7 @@ import pytest
 
 from callgate.stores import MemoryStore, SqliteStore, Store, open_store
 from callgate.testing.stores import CHECKS, PROCESS_CHECKS, OpenStore
+from callgate.testing.stores.processes import share_a_budget
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -38,3 +39,11 @@ def test_a_store_is_named_by_a_path_or_is_one_already(tmp_path: Path) -> None:
     assert open_store(memory) is memory
     with pytest.raises(TypeError, match=r"^`store` must be a store or the path of a SQLite file, not int$"):
         open_store(3)  # type: ignore[arg-type]
+
+
+def test_four_processes_that_are_killed_twenty_times_take_a_budget_and_no_more(tmp_path: Path) -> None:
+    opened = partial(SqliteStore, tmp_path / "callgate.db", wait=60.0)
+    run = share_a_budget(opened, processes=4, calls=1000, limit=2500, kills=20)
+    # what the dead were granted and never heard of is spent
+    assert (run.calls, run.used, run.most, run.kills) == (4000, 2500.0, 2500.0, 20)
+    assert 2500 - run.kills <= run.told_taken <= 2500
