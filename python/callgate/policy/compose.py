@@ -20,7 +20,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from .diagnostics import Diagnostic, Place
+from .diagnostics import Diagnostic, Place, did_you_mean
 from .events import DEFAULT_BACKEND, Backend, SyntaxFault, events, tab_fault
 from .limits import DEFAULT_LIMITS, TEXT_AS_A_VALUE, Limits
 from .offsets import Style
@@ -146,7 +146,7 @@ class _Composer:
         if len(self._stack) >= self.limits.depth:
             self._stop(f"nested deeper than {self.limits.depth} levels", start, start + 1)
         self._stack.append(_Frame(node, children, event))
-        if event.tag not in (None, "!"):
+        if event.tag is not None:
             self._check_tag(event.tag, node, *tag)
         if event.anchor is not None:
             self._anchors[event.anchor] = None
@@ -167,14 +167,24 @@ class _Composer:
         name = str(event.anchor)
         node = self._anchors.get(name)
         if node is None:
-            message = f"no anchor `&{name}` before this alias"
+            message, hint = f"no anchor `&{name}` before this alias", self._of_alias(name, start)
             if name in self._anchors:
-                message = f"alias `*{name}` stands inside its own anchor"
-            raise _Stopped(Diagnostic("CG109", "error", message, self.source.file, self.source.span(start, end)))
+                message, hint = f"alias `*{name}` stands inside its own anchor", None
+            raise _Stopped(Diagnostic("CG109", "error", message, self.source.file, self.source.span(start, end), hint))
         self._grow(node.size, start, end)
         if len(self._stack) + node.height > self.limits.depth:
             self._stop(f"nested deeper than {self.limits.depth} levels through this alias", start, end)
         self._place(node, (start, end))
+
+    def _of_alias(self, name: str, start: int) -> str | None:
+        """What may be meant by an alias without an anchor: another one, or no alias at all."""
+        if (near := did_you_mean(name, self._anchors)) is not None:
+            return near
+        from .quoting import mended
+        from .value_text import value_at
+
+        value = value_at(self.source, start)
+        return mended(self.source, value) if value is not None and value.start == start else None
 
     def _scalar(self, event: ScalarEvent) -> Node:
         # more than half of all events are scalars, and what a check takes is spent here
@@ -204,9 +214,27 @@ class _Composer:
                 self._report("CG111", "half of a surrogate pair is no character", start, end, hint)
         elif style != "single":
             node.end = start + len(self.source.text[start:end].rstrip(" \r\n"))
-        if tag is not None and tag != "!":
+        if tag is not None and not self._is_negation(node, tag_start, tag_end):
             self._check_tag(tag, node, tag_start, tag_end)
         return node
+
+    def _is_negation(self, node: Node, start: int, end: int) -> bool:
+        """Report an expression that begins with `!`, which YAML takes for a tag, and read on with what was meant.
+
+        A `!` with a blank behind it is a tag that says nothing: read as that, `! has(x)` would be its opposite.
+        """
+        from .quoting import negation  # only where something is wrong already
+
+        frame = self._stack[-1] if self._stack else None
+        key = frame.key.data if frame is not None and frame.waits and frame.key is not None else None
+        found = negation(self.source, start, key)
+        if found is None:
+            return False
+        value, hint = found
+        self._report("CG104", f"YAML takes `{self.source.text[start:end]}` for a tag", start, end, hint)
+        if value.end >= node.end:
+            node.data, node.start, node.end, node.style = self.source.text[start : value.end], start, value.end, "plain"
+        return True
 
     def _place(self, node: Node, alias: tuple[int, int] | None) -> None:
         """Put a finished value where it belongs: into the root, a list, or a map as key or value."""
@@ -259,7 +287,9 @@ class _Composer:
     def _check_tag(self, tag: str, node: Node, start: int, end: int) -> None:
         kind = _CORE_TYPES.get(tag.removeprefix(_CORE_TAG)) if tag.startswith(_CORE_TAG) else None
         shown = self.source.text[start:end]
-        if kind is None:
+        if tag == "!":
+            self._report("CG104", "the tag `!` says nothing", start, end, "remove the tag")
+        elif kind is None:
             self._report("CG104", f"custom tag `{shown}` is not allowed", start, end, "remove the tag")
         elif kind is float and type(node.data) is int:
             node.data = float(node.data)

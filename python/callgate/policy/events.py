@@ -163,9 +163,6 @@ _WORDS: tuple[tuple[str, str, str | None, str | None], ...] = (
     ("did not find expected '-' indicator", _ALIGN, _ALIGN_HINT, "the block begins here"),
     ("expected ',' or ']'", "expected `,` or `]`", None, "the list begins here"),
     ("expected ',' or '}'", "expected `,` or `}`", None, "the map begins here"),
-    ("unexpected end of stream", "the text ends inside a quoted string", "close the quote", "the string begins here"),
-    ("unexpected document separator", "a document ends inside a quoted string", "close the quote",
-     "the string begins here"),
     ("found unknown escape character", "unknown escape in a double-quoted string",
      "write a backslash as `\\\\`, or use single quotes", None),
     ("expected escape sequence of", "an escape with too few hexadecimal digits", None, None),
@@ -185,10 +182,10 @@ def _syntax_fault(source: Source, error: Exception) -> Diagnostic:
     problem = str(error.problem or error.context or "the text is not YAML")
     at = _offset(source, error.problem_mark or error.context_mark)
     span = source.span(at, at + (at < len(source.text)))
-    if (found := _by_columns(source, problem, span.line, error)) is not None:
-        return found
     if source.text[at : at + 1] == "\t" or "tab character" in problem or "'\\t'" in problem:
         return tab_fault(source, at)
+    if (found := _by_lines(source, problem, at, error) or _by_columns(source, problem, span.line, error)) is not None:
+        return found
     for words, message, hint, context in _WORDS:
         if words in problem:
             related: tuple[Place, ...] = ()
@@ -202,6 +199,18 @@ def _syntax_fault(source: Source, error: Exception) -> Diagnostic:
         return Diagnostic("CG101", "error", message, source.file, span, hint)
     message = problem.replace("'", "`").replace("<", "").replace(">", "")
     return Diagnostic("CG101", "error", message, source.file, span)
+
+
+def _by_lines(source: Source, problem: str, at: int, error: MarkedYAMLError) -> Diagnostic | None:
+    """What is wrong, where it is a matter of quotes and brackets, as their lines show."""
+    from .unquoted import unclosed, unquoted  # only where something is wrong already
+
+    flow = "flow" in str(error.context)
+    found = unquoted(source, problem, at, flow)
+    in_quotes = "end of stream" in problem or "document separator" in problem
+    if found is None and error.context_mark is not None and (flow or in_quotes):
+        found = unclosed(source, problem, at, _offset(source, error.context_mark))
+    return found
 
 
 # Problems of a parser that a wrong column brings about, among others.

@@ -11,6 +11,9 @@ from .positions import Positions, join_pointer
 if TYPE_CHECKING:
     from callgate._core import Fault
 
+# Codes, and words of theirs, that come of YAML reading less of an expression than stands in its line.
+_CUT = (("CG201", ""), ("CG203", "a CEL expression"), ("CG205", "expression"), ("CG301", ""), ("CG302", ""))
+
 Steps = tuple[str | int, ...]
 
 
@@ -37,13 +40,26 @@ def located(positions: Positions, faults: Iterable[Fault | Found]) -> list[Diagn
     found: list[Diagnostic] = []
     for fault in faults:
         related = tuple(Place(words, file, span_of(positions, at, "value")) for at, words in fault.related)
+        cut = any(fault.code == code and words in fault.message for code, words in _CUT)
+        hint = (_of_the_line(positions, fault) if cut else None) or fault.hint
         found.append(
             Diagnostic(
                 fault.code, fault.severity, fault.message, file, _span(positions, fault),
-                fault.hint, related + positions.aliases(fault.pointer), join_pointer(fault.pointer),
+                hint, related + positions.aliases(fault.pointer), join_pointer(fault.pointer),
             )
         )  # fmt: skip
     return found
+
+
+def _of_the_line(positions: Positions, fault: Fault | Found) -> str | None:
+    """The hint for an expression that is broken because YAML ends it before its author does."""
+    child = positions.find(fault.pointer)
+    node = None if child is None else child.key if fault.code == "CG201" else child.node
+    if node is None or node.style in ("single", "double") or (node.style is None and fault.code != "CG203"):
+        return None
+    from .quoting import cut_off  # only where something is wrong already
+
+    return cut_off(positions.source, node.start, node.end, in_string="string is not closed" in fault.message)
 
 
 def _span(positions: Positions, fault: Fault | Found) -> Span | None:

@@ -123,6 +123,7 @@ impl<'s> Lexer<'s> {
         let hint = match first {
             '&' | '|' => Some(format!("write `{first}{first}`")),
             '\u{2018}'..='\u{201f}' => Some("strings stand in straight quotes, `'` or `\"`".into()),
+            '#' => Some("an expression has no comments with `#`: move it above the key".into()),
             ';' => Some("a policy expression is one expression, without `;`".into()),
             _ => None,
         };

@@ -104,7 +104,7 @@ impl Faults {
         match Expression::compile(source, env, expect.clone()) {
             Ok(expression) => Some(expression),
             Err(mistakes) => {
-                let prose = expect == Some(Type::String) && reads_like_prose(source);
+                let prose = expect == Some(Type::String) && (reads_like_prose(source) || only_words(source, &mistakes));
                 // one slip, the missing quotes, makes many mistakes: the first stands for all
                 for mistake in mistakes.into_iter().take(if prose { 1 } else { usize::MAX }) {
                     let points = |byte: u32| source.get(..byte as usize).map_or(0, |text| text.chars().count());
@@ -142,6 +142,18 @@ fn reads_like_prose(source: &str) -> bool {
         [word] => is_word(word) && word.starts_with(char::is_uppercase),
         words => words.windows(2).any(|pair| pair.iter().all(|word| is_word(word))),
     }
+}
+
+/// Whether a text that came to mistakes has nothing in it but words and numbers, of which some name nothing and are like
+/// nothing that there is, or an apostrophe inside of a word: `100% sure`, `don't`.
+fn only_words(source: &str, mistakes: &[callgate_cel::Diagnostic]) -> bool {
+    let plain = |letter: char| letter.is_alphanumeric() || letter.is_whitespace() || ",;:!%'’-".contains(letter);
+    let letters: Vec<char> = source.trim().chars().collect();
+    let apostrophe =
+        |three: &[char]| matches!(three, [before, '\'', after] if before.is_alphabetic() && after.is_alphabetic());
+    letters.iter().copied().all(plain)
+        && (letters.windows(3).any(apostrophe)
+            || mistakes.iter().any(|it| it.code == callgate_cel::Code::UndeclaredName && it.hint.is_none()))
 }
 
 /// How a text is written that stands for itself: a CEL text inside a YAML text.
