@@ -11,7 +11,7 @@ from specification.budgets import Budgets, limit
 from specification.calls import Call, Tool, tool_of_call, with_base
 from specification.detectors import BLIND, DETECTORS, PATIENT, Streak, polls
 from specification.effects import Ledger, has_effects
-from specification.feeding import fresh_look, gain, is_retry, what_it_feeds
+from specification.feeding import fresh_look, gain, is_fruitless, is_retry, what_it_feeds
 from specification.history import (
     Approved,
     Counted,
@@ -203,9 +203,10 @@ class Task:
             since = itertools.takewhile(
                 lambda entry: not (isinstance(entry, Reset) and entry.compaction), reversed(self.history)
             )
-            moved_on = any(isinstance(entry, Turn) and entry.moves_on for entry in since)
-            anew = "repeats" in resets and (event == "user_turn" or moved_on)
-            self.history.append(Reset(resets, anew, event == "compaction"))
+            moved_on = any(isinstance(entry, Reset) or (isinstance(entry, Turn) and entry.moves_on) for entry in since)
+            # compacted again with nothing done in between: nothing is reset
+            anew = resets if event == "user_turn" or moved_on else []
+            self.history.append(Reset(anew, event == "compaction"))
 
     def begin_round(self, agent: str = "root", now: float | None = None) -> None:
         """Make all calls from here one round."""
@@ -648,7 +649,8 @@ class Task:
             effect, touches = call.tool.effect, call.tool.touches
             turn.landed = success and (effect == "write" or (effect in ("external", "ui") and bool(touches)))
             turn.possible = success and effect in ("unknown", "ui") and call.new and not turn.landed
-            turn.fresh = "" if outcome.erred else fresh_look(history, call)
+            turn.fruitless = is_fruitless(history, turn)
+            turn.fresh = "" if outcome.erred else fresh_look(history, outcome)
         if turn.feeds == "wait":
             answers = polls(history, call)
             known = outcome.symbol is not None
@@ -715,9 +717,8 @@ class Task:
             if entry.progress:
                 break
             if entry.feeds in ("all", "format"):
-                sent = entry.call.tool.effect == "external" and not entry.outcome.failed
                 brought = entry.cells if self.towards_needs(entry.call) else entry.gain
-                if brought or entry.landed or entry.possible or sent:
+                if brought or entry.writes:
                     break
                 told = entry.outcome.symbol is not None or entry.outcome.failed
                 if told and not entry.outcome.erred and not entry.fresh:

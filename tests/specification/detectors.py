@@ -89,7 +89,7 @@ def exact_repeat(history: History, call: Call, rungs: Rungs, seen: Outcome | Non
             continue
         if entry.progress or ends_repeats(entry, call):
             break
-        if call.tool.transfer and entry.gain and not entry.call.tool.transfer:
+        if call.tool.transfer and entry.works:
             break
         if entry.feeds == "all" and entry.call.agent == call.agent and entry.call.loose == call.loose:
             if entry.outcome.symbol is None or (run and not history.equal(entry.outcome, run[0].outcome)):
@@ -211,6 +211,10 @@ def few_differ(one: Call, other: Call, at_most: float) -> bool:
     return differ == 1 or bool(differ > 0 and differ / len(names) <= at_most)
 
 
+# Of failures that writes stand between, one in so many counts.
+BETWEEN_WRITES = 4
+
+
 def same_error(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
     if seen is not None and (not seen.failed or seen.erred):
         return []
@@ -226,19 +230,19 @@ def same_error(history: History, call: Call, rungs: Rungs, seen: Outcome | None)
     for key in dict.fromkeys(turn.outcome.error_key for turn in failures):
         if seen is not None and key != seen.error_key:
             continue
-        counted: list[Turn] = []
+        run = 0
         last: Turn | None = None
+        began: Turn | None = None
         for entry in history[history.index(failures[0]) :]:
             if not isinstance(entry, Turn):
                 continue
             if entry in failures and entry.outcome.error_key == key:
-                counted.append(entry)
-                last = entry
-            elif last is not None and ends_run(entry, last.call):
-                counted = []
+                run, last, began = run + 1, entry, began or entry
+            elif run and last is not None and ends_run(entry, last.call):
+                run, began = 0, entry
         assert last is not None
-        began = first_of(counted)
-        streaks.append(Streak(len(counted), last.outcome.at, the_tool(call), key=key, began=began))
+        count = max(run, sum(turn.outcome.error_key == key for turn in failures) // BETWEEN_WRITES)
+        streaks.append(Streak(count, last.outcome.at, the_tool(call), key=key, began=began))
     return streaks
 
 
@@ -299,7 +303,7 @@ def empty_streak(history: History, call: Call, rungs: Rungs, seen: Outcome | Non
     for turn in reversed(reads):
         if turn.outcome.grade != "empty":
             break
-        if turn.fresh == "wanted":
+        if turn.fresh and turn.fresh != "may have":
             if turn.outcome is seen:
                 return []
             continue

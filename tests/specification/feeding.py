@@ -2,7 +2,16 @@
 
 from specification.calls import Call
 from specification.detectors import covered, same_coverage
-from specification.history import Dispatched, Ended, History, Reset, Turn, ends_repeats, ends_run
+from specification.history import (
+    Dispatched,
+    Ended,
+    History,
+    Reset,
+    Turn,
+    ends_repeats,
+    ends_run,
+    is_written_by,
+)
 from specification.outcomes import Outcome
 
 
@@ -59,22 +68,39 @@ def transient_failures(history: History, call: Call) -> int:
     return count
 
 
-def fresh_look(history: History, call: Call) -> str:
+# So often may the same be written with nothing new in between, and by so many agents what another one has seen be read.
+LANDINGS, SHARED_LOOKS = 3, 16
+
+
+def fresh_look(history: History, outcome: Outcome) -> str:
     """Tell whether a read that comes back looks anew, or is its agent's first look at what another agent has seen.
 
     It looks anew where, since it last came back to this agent, a write has landed on it, a person has spoken, or what
     the agent had seen was compacted.
     """
+    call = outcome.call
     if call.tool.effect != "read":
         return ""
-    looks = [turn for turn in history.fed("gain") if turn.call.loose == call.loose and not turn.outcome.erred]
+    looks = [turn for turn in history.fed() if turn.call.loose == call.loose and not turn.outcome.erred]
     own = [turn for turn in looks if turn.call.agent == call.agent]
     if not own:
-        return "wanted" if looks and not call.new else ""
+        before = sum(turn.call.loose == call.loose and turn.fresh == "shared" for turn in history.in_vain())
+        return "shared" if looks and not call.new and not outcome.failed and before < SHARED_LOOKS else ""
     since = history[history.index(own[-1]) + 1 :]
-    if any(isinstance(entry, Reset) and entry.anew for entry in since):
+    if any(isinstance(entry, Reset) and "repeats" in entry.names for entry in since):
         return "wanted"
-    return "changed" if any(isinstance(entry, Turn) and ends_run(entry, call) for entry in since) else ""
+    writes = [entry for entry in since if isinstance(entry, Turn) and ends_run(entry, call) and not entry.fruitless]
+    if not writes:
+        return ""
+    return "changed" if any(is_written_by(write, call) for write in writes) else "may have"
+
+
+def is_fruitless(history: History, turn: Turn) -> bool:
+    """Tell whether a call did or sent once more what was done often enough, while nothing new came of it."""
+    if not turn.changes or turn.gain:
+        return False
+    before = [other for other in history.in_vain() if other.changes and other.call.loose == turn.call.loose]
+    return len(before) >= LANDINGS
 
 
 def gain(history: History, outcome: Outcome) -> tuple[int, float | None]:

@@ -32,8 +32,9 @@ class Turn:
 
     `feeds` says what it feeds: `all`, `format` (the detectors of unknown tools, invalid arguments and equal errors),
     `wait` (`stale_wait`), `none`, or `double` where an earlier member of its batch has said it. A `fresh` one is a read
-    that was worth making although it may bring nothing new: what it looks at may have `changed`, or its answer is
-    `wanted` again.
+    that was worth making although it may bring nothing new: what it looks at has `changed`, or `may have`; or its
+    answer is `wanted` again, or for the first time by an agent, where another one had it (`shared`). A `fruitless` one
+    wrote or sent once more what was written again and again, while nothing came of it.
     """
 
     call: Call
@@ -47,12 +48,28 @@ class Turn:
     possible: bool = False
     progress: bool = False
     fresh: str = ""
+    fruitless: bool = False
+
+    @property
+    def changes(self) -> bool:
+        """Tell whether it wrote or sent something."""
+        sent = self.feeds == "all" and self.call.tool.effect == "external" and not self.outcome.failed
+        return self.landed or sent
+
+    @property
+    def writes(self) -> bool:
+        """Tell whether it may have written, or did write or send something that is not fruitless."""
+        return self.possible or (self.changes and not self.fruitless)
 
     @property
     def moves_on(self) -> bool:
-        """Tell whether it brought something new to the task, or may have written."""
-        sent = self.feeds == "all" and self.call.tool.effect == "external" and not self.outcome.failed
-        return bool(self.gain) or self.landed or self.possible or sent
+        """Tell whether it brought something new to the task, or wrote something."""
+        return bool(self.gain) or self.writes
+
+    @property
+    def works(self) -> bool:
+        """Tell whether it makes passing control on no repeat: it brought something, or wrote it for the first time."""
+        return not self.call.tool.transfer and bool(self.gain or (self.call.new and (self.changes or self.possible)))
 
 
 @dataclass(eq=False)
@@ -88,10 +105,9 @@ class Counted:
 
 @dataclass(eq=False)
 class Reset:
-    """An event that resets what the policy names; `anew` where what was seen before may be looked at once more."""
+    """An event that resets what the policy names; by a person, or because the conversation was compacted."""
 
     names: list[str]
-    anew: bool = False
     compaction: bool = False
 
 
@@ -108,15 +124,27 @@ class History(list[Entry]):
                 return
             yield entry
 
+    def in_vain(self) -> list[Turn]:
+        """Give the turns since anything new came, the last first: a gain, progress of a poll, a person's turn."""
+        turns = []
+        for entry in reversed(self):
+            if isinstance(entry, Reset) and not entry.compaction and "repeats" in entry.names:
+                break
+            if isinstance(entry, Turn):
+                turns.append(entry)
+                if entry.gain or entry.progress:
+                    break
+        return turns
+
     def fed(self, group: str | None = None) -> list[Turn]:
         """Give the turns that fed the detectors since the last reset of the group, in order."""
         turns = [entry for entry in self.back(group) if isinstance(entry, Turn) and entry.feeds == "all"]
         return turns[::-1]
 
     def worked(self, end: Entry | None = None) -> int:
-        """Count the calls before an entry that brought something to the task, transfers left out."""
+        """Count the calls before an entry that brought or wrote something, transfers left out."""
         entries = self if end is None else self[: self.index(end)]
-        return sum(isinstance(entry, Turn) and entry.gain > 0 and not entry.call.tool.transfer for entry in entries)
+        return sum(isinstance(entry, Turn) and entry.works for entry in entries)
 
     def read_version(self) -> int:
         """Count what may have changed the world: dispatches and ends of calls that are more than reads."""
@@ -168,6 +196,12 @@ def ends_run(turn: Turn, call: Call) -> bool:
     if turn.call.target is not None and call.target is not None:
         return turn.call.target == call.target
     return True
+
+
+def is_written_by(turn: Turn, call: Call) -> bool:
+    """Tell whether both a landed write and the call whose run it ends say so, by a tag or their target."""
+    tagged = bool(turn.call.tool.touches) and bool(call.tool.reads)
+    return ends_run(turn, call) and (tagged or (turn.call.target is not None and call.target is not None))
 
 
 def ends_repeats(turn: Turn, call: Call) -> bool:

@@ -47,8 +47,8 @@ impl Detector for EmptyStreak {
             self.streaks.remove(&place(&seen.call));
             return;
         }
-        // a write does not make a search that finds nothing a better one
-        if seen.fresh_look == Some(FreshLook::Wanted) {
+        // to write something down somewhere does not make a search that finds nothing a better one
+        if matches!(seen.fresh_look, Some(FreshLook::Wanted | FreshLook::Changed)) {
             return;
         }
         make_room(&mut self.streaks, &place(&seen.call), PLACES);

@@ -44,7 +44,7 @@ pub(crate) struct Before<'a> {
     pub(crate) window: &'a Window,
     /// Whether its `coverage` range or cursor is new to the task.
     pub(crate) uncovered: bool,
-    /// How often calls that are no transfers have brought something to the task.
+    /// How often calls that are no transfers have brought something to the task, or written something.
     pub(crate) worked: u64,
     /// The thresholds of the policy that is asked, for the call's tool.
     pub(crate) thresholds: &'a Detectors,
@@ -97,15 +97,17 @@ pub(crate) struct Observation {
     pub(crate) feeds_needs: bool,
     /// Set when it is fed: whether it looks anew. That it brings nothing new is then no news of its tool.
     pub(crate) fresh_look: Option<FreshLook>,
-    /// Likewise: how often calls that are no transfers have brought something to the task.
+    /// Likewise: how often calls that are no transfers have brought something to the task, or written something.
     pub(crate) worked: u64,
 }
 
 /// Why a read is worth making although it may bring nothing new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum FreshLook {
-    /// A write has landed that may have changed what it looks at.
+    /// A write has landed on what it looks at, by the tags or the targets of both.
     Changed,
+    /// A write has landed of which nothing says that it has nothing to do with it.
+    MayHaveChanged,
     /// Whoever asks has not got the answer: a person asks again, it was compacted away, or another agent had it.
     Wanted,
 }
@@ -139,6 +141,8 @@ impl Observation {
 /// A write that landed, or may have.
 pub(crate) struct Write<'a> {
     pub(crate) call: &'a Call,
+    /// The same was written again and again, and nothing came of it: that is no reason to look once more.
+    pub(crate) fruitless: bool,
 }
 
 /// What a run needs to know of its call to tell whether a write ends it.
@@ -167,6 +171,15 @@ impl Stake {
             (Some(written), Some(mine)) => written == mine,
             _ => true,
         }
+    }
+
+    /// Whether a write that ends the run says so: by a tag that both declare, or by their target.
+    pub(crate) fn is_written_by(&self, write: &Write<'_>) -> bool {
+        if !self.ended_by_landed(write) {
+            return false;
+        }
+        let tagged = !write.call.tool.touches.is_empty() && !self.reads.is_empty();
+        tagged || (write.call.target.is_some() && self.target.is_some())
     }
 
     /// A possible write ends the runs of other calls that do not say what they read, or say that they read this.

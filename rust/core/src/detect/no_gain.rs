@@ -18,6 +18,8 @@ pub(crate) struct NoGain {
     streaks: FxHashMap<u64, Tally>,
     /// Reads that nothing has made worth repeating since their last outcome, by loose identity.
     looked: FxHashMap<u64, Stake>,
+    /// Those that a write may have made so, and another one may still say so.
+    doubtful: FxHashMap<u64, Stake>,
     /// Those that something has.
     outdated: FxHashMap<u64, FreshLook>,
 }
@@ -66,19 +68,37 @@ impl Detector for NoGain {
     }
 
     fn landed(&mut self, write: &Write<'_>) {
-        let outdated = &mut self.outdated;
-        self.looked.retain(|call, stake| {
+        if write.fruitless {
+            return;
+        }
+        let Self { looked, doubtful, outdated, .. } = self;
+        // what says nothing of what it touches can tell no more of those than the write before it
+        if !write.call.tool.touches.is_empty() || write.call.target.is_some() {
+            doubtful.retain(|call, stake| {
+                let written = stake.is_written_by(write);
+                if written {
+                    outdated.insert(*call, FreshLook::Changed);
+                }
+                !written
+            });
+        }
+        looked.retain(|call, stake| {
+            if stake.is_written_by(write) {
+                outdated.insert(*call, FreshLook::Changed);
+                return false;
+            }
             let ended = stake.ended_by_landed(write);
             if ended {
-                outdated.insert(*call, FreshLook::Changed);
+                doubtful.insert(*call, std::mem::take(stake));
             }
             !ended
         });
     }
 
     fn reset(&mut self, resets: Resets) {
+        // what was looked at is still what was looked at
         if resets.gain {
-            *self = Self::default();
+            self.streaks.clear();
         }
     }
 }
@@ -86,16 +106,17 @@ impl Detector for NoGain {
 impl NoGain {
     /// Whether there is no read that a write could make worth repeating.
     pub(crate) fn is_idle(&self) -> bool {
-        self.looked.is_empty()
+        self.looked.is_empty() && self.doubtful.is_empty()
     }
 
     /// Remembers that a read came back.
     pub(crate) fn look(&mut self, call: &Call) -> Look {
-        if self.looked.len().saturating_add(self.outdated.len()) >= CALLS {
+        if self.looked.len().saturating_add(self.doubtful.len()).saturating_add(self.outdated.len()) >= CALLS {
             *self = Self::default();
         }
         let looked = self.looked.insert(call.loose, Stake::of(call)).is_some();
-        match (self.outdated.remove(&call.loose), looked) {
+        let doubtful = self.doubtful.remove(&call.loose).map(|_| FreshLook::MayHaveChanged);
+        match (self.outdated.remove(&call.loose).or(doubtful), looked) {
             (Some(why), _) => Look::Anew(why),
             (None, true) => Look::Again,
             (None, false) => Look::First,
@@ -104,13 +125,15 @@ impl NoGain {
 
     /// Whether the agent has had an answer to a read.
     pub(crate) fn has_looked(&self, loose: u64) -> bool {
-        self.looked.contains_key(&loose) || self.outdated.contains_key(&loose)
+        [&self.looked, &self.doubtful].iter().any(|looks| looks.contains_key(&loose))
+            || self.outdated.contains_key(&loose)
     }
 
     /// What the agent has seen is no longer before it, or a person wants to know anew: every read may be asked once more.
     pub(crate) fn outdate(&mut self) {
         self.outdated.values_mut().for_each(|why| *why = FreshLook::Wanted);
-        self.outdated.extend(self.looked.drain().map(|(call, _)| (call, FreshLook::Wanted)));
+        let looks = self.looked.drain().chain(self.doubtful.drain());
+        self.outdated.extend(looks.map(|(call, _)| (call, FreshLook::Wanted)));
     }
 }
 

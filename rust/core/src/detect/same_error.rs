@@ -20,6 +20,31 @@ pub(crate) struct SameError {
 struct Failing {
     stake: Stake,
     tally: Tally,
+    /// Failures in a row, without a write in between.
+    run: u64,
+    /// All since the last success of the tool.
+    all: u64,
+}
+
+/// Of failures that writes stand between, one in so many counts: what was written may have been meant to help, and has not.
+const BETWEEN_WRITES: u64 = 4;
+
+impl Failing {
+    fn count(&self) -> u64 {
+        self.run.max(self.all / BETWEEN_WRITES)
+    }
+
+    fn add(&mut self, at: f64) {
+        self.run = self.run.saturating_add(1);
+        self.all = self.all.saturating_add(1);
+        self.tally.add(at);
+        self.tally.count = self.count();
+    }
+
+    fn end_run(&mut self) {
+        self.run = 0;
+        self.tally.restart(self.count(), self.tally.last);
+    }
 }
 
 /// The cool-down doubles with each failure after the one that reached the threshold, this often at most.
@@ -73,15 +98,13 @@ impl Detector for SameError {
         }
         let failing = errors.entry(error).or_default();
         failing.stake = Stake::of(&seen.call);
-        failing.tally.add(seen.at);
+        failing.add(seen.at);
         remarks.count(Reason::SameError, seen, |by| by.same_error.as_ref(), failing.tally.count);
     }
 
     fn landed(&mut self, write: &Write<'_>) {
-        self.tools.retain(|_, errors| {
-            errors.retain(|_, failing| !failing.stake.ended_by_landed(write));
-            !errors.is_empty()
-        });
+        let failing = self.tools.values_mut().flat_map(FxHashMap::values_mut);
+        failing.filter(|failing| failing.run > 0 && failing.stake.ended_by_landed(write)).for_each(Failing::end_run);
     }
 
     fn reset(&mut self, resets: Resets) {
@@ -94,6 +117,6 @@ impl Detector for SameError {
 impl SameError {
     /// Whether there is no count that a write could end.
     pub(crate) fn is_idle(&self) -> bool {
-        self.tools.is_empty()
+        self.tools.values().flat_map(FxHashMap::values).all(|failing| failing.run == 0)
     }
 }

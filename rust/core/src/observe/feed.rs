@@ -5,6 +5,7 @@ use callgate_value::Symbol;
 use rustc_hash::FxHashSet;
 
 use super::rules::error_evidence;
+use super::write::Wrote;
 use super::{Closed, Fed, Gained};
 use crate::detect::cycle::CycleStream;
 use crate::detect::{diversity, Detector, Observation, Remarks, Under};
@@ -38,9 +39,8 @@ impl Task {
             if seen.gain.count > 0 {
                 self.hops.gained();
                 self.moved_on = true;
-                if !seen.call.tool.transfer {
-                    self.worked = self.worked.saturating_add(1);
-                }
+                self.fruitless.clear();
+                self.work(&seen);
             }
         }
         seen.worked = self.worked;
@@ -69,6 +69,13 @@ impl Task {
         }
     }
 
+    /// Somebody has done something: to pass control on as before is no repeat then.
+    fn work(&mut self, seen: &Observation) {
+        if !seen.call.tool.transfer {
+            self.worked = self.worked.saturating_add(1);
+        }
+    }
+
     fn feed_detectors(&mut self, seen: &Observation, is_format: bool, closed: &mut Closed) {
         let call = Arc::clone(&seen.call);
         self.forget_before_wait(call.session);
@@ -88,7 +95,10 @@ impl Task {
         }
         let graded = seen.judged.expression_error.is_none();
         let wrote = self.write(seen);
-        self.moved_on |= wrote;
+        self.moved_on |= wrote == Wrote::News;
+        if wrote != Wrote::Nothing && seen.first {
+            self.work(seen);
+        }
         let novelty = self.novelty(seen);
         self.run_identity_detectors(seen, &mut closed.remarks);
         if graded {
@@ -99,7 +109,7 @@ impl Task {
         self.transfers.after(seen, &mut closed.remarks);
         self.incidents.observe(&call, novelty, seen.gain.count > 0);
         self.remember(seen);
-        if graded || wrote {
+        if graded || wrote == Wrote::News {
             self.count_gain(seen, wrote, &mut closed.remarks);
         }
         self.list(call.session);
@@ -115,7 +125,7 @@ impl Task {
         {
             session.detectors.same_error.after(seen, remarks);
         }
-        self.count_gain(seen, false, remarks);
+        self.count_gain(seen, Wrote::Nothing, remarks);
         self.list(seen.call.session);
     }
 
@@ -130,6 +140,7 @@ impl Task {
             merged.clear();
         }
         self.waited = self.waited.saturating_add(1);
+        self.fruitless.clear();
         self.forget_before_wait(seen.call.session);
         self.no_gain.clear();
     }
@@ -184,12 +195,12 @@ impl Task {
     }
 
     /// The task-wide count; it may end the task.
-    fn count_gain(&mut self, seen: &Observation, wrote: bool, remarks: &mut Remarks) {
+    fn count_gain(&mut self, seen: &Observation, wrote: Wrote, remarks: &mut Remarks) {
         if self.stop.is_some() {
             return;
         }
         let brought = if seen.counts_cells() { seen.cells > 0 } else { seen.gain.count > 0 };
-        if wrote || brought {
+        if wrote == Wrote::News || brought {
             self.no_gain.clear();
         } else if seen.fresh_look.is_none() && (!seen.succeeded() || seen.judged.result.is_some()) {
             self.no_gain.add(seen, remarks);

@@ -13,9 +13,10 @@ impl Task {
         let look = self.sessions.get_mut(session).map(|of| of.detectors.no_gain.look(&seen.call));
         match look {
             Some(Look::Anew(why)) => Some(why),
-            Some(Look::First) if !seen.first => {
+            Some(Look::First) if !seen.first && seen.succeeded() => {
                 let mut others = self.sessions.iter().enumerate().filter(|(index, _)| *index != session);
-                others.any(|(_, other)| other.detectors.no_gain.has_looked(loose)).then_some(FreshLook::Wanted)
+                let shared = others.any(|(_, other)| other.detectors.no_gain.has_looked(loose));
+                (shared && !self.fruitless.looks(loose)).then_some(FreshLook::Wanted)
             }
             _ => None,
         }

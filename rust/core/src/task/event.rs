@@ -29,12 +29,19 @@ impl Task {
         let index = self.session(policy, agent);
         match event {
             Event::UserTurn { by_human: false } => {}
-            Event::UserTurn { by_human: true } => self.reset(policy, policy.on_user_turn, true),
+            Event::UserTurn { by_human: true } => {
+                self.reset(policy, policy.on_user_turn);
+                self.moved_on = true;
+                if policy.on_user_turn.repeats {
+                    self.fruitless.clear();
+                }
+            }
             Event::Compaction => {
-                // compacted again and again, with nothing found or written in between, is a loop of its own
                 self.close_rounds(policy);
-                let moved_on = std::mem::take(&mut self.moved_on);
-                self.reset(policy, policy.on_compaction, moved_on);
+                // compacted again and again, with nothing found or written in between, is a loop of its own
+                if std::mem::take(&mut self.moved_on) {
+                    self.reset(policy, policy.on_compaction);
+                }
             }
             Event::Usage { tokens, cost } => {
                 if let Some(session) = self.sessions.get_mut(index) {
@@ -51,12 +58,12 @@ impl Task {
         }
     }
 
-    /// Resets what is named; `anew` says that what was seen before may be looked at once more, where repeats are reset.
-    fn reset(&mut self, policy: &Policy, resets: Resets, anew: bool) {
+    /// Resets what is named; where repeats are, what was seen before may be looked at once more.
+    fn reset(&mut self, policy: &Policy, resets: Resets) {
         self.close_rounds(policy);
         for session in &mut self.sessions {
             session.detectors.reset(resets);
-            if resets.repeats && anew {
+            if resets.repeats {
                 session.detectors.no_gain.outdate();
             }
             if resets.errors {

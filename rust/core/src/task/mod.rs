@@ -1,5 +1,6 @@
 //! A task: the agents that work on one job, and everything that is counted for them.
 mod event;
+mod fruitless;
 mod session;
 
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ use crate::shared::Shared;
 use crate::verdict::{AskedBy, Lifted, RuleKey, Stop};
 
 pub use event::Event;
+pub(crate) use fruitless::Fruitless;
 pub(crate) use session::{Attempts, LastResult, Session};
 
 /// A result that may be handed out again.
@@ -147,8 +149,10 @@ pub struct Task {
     pub(crate) endable: Endable,
     /// How often a poll has brought a new answer; each session clears its repeats when it is next asked.
     pub(crate) waited: u64,
-    /// How often calls that are no transfers have brought something: what ends repeats of transfers.
+    /// How often calls that are no transfers have brought or written something: what ends repeats of transfers.
     pub(crate) worked: u64,
+    /// What was done again since anything new came of it.
+    pub(crate) fruitless: Fruitless,
     /// Whether anything was brought or written since the conversation was compacted last.
     pub(crate) moved_on: bool,
     /// Calls that are out and may change something.
@@ -221,6 +225,7 @@ impl Task {
             endable: Endable::default(),
             waited: 0,
             worked: 0,
+            fruitless: Fruitless::default(),
             moved_on: false,
             out_changing: 0,
             remarks: Vec::new(),
