@@ -271,3 +271,65 @@ def test_a_gate_of_a_file_of_tests_says_that_they_are_tests(folder: Path) -> Non
         ("CG711", "no policy, only tests of one",
          "`callgate test x_test.yaml` runs them; name the policy that they are about to load it"),
     ]  # fmt: skip
+
+
+ARGUMENTS = (
+    "---\napiVersion: callgate/v1\nkind: ToolManifest\nmetadata: {name: tools}\nspec:\n  tools:\n"
+    "    pay:\n      effect: external\n"
+    "      parameters: {type: object, required: [ref], properties: {ref: {type: string}, memo: {type: string}}}\n"
+    "    lend:\n      effect: external\n"
+    "      parameters: {type: object, properties: {ref: {type: string}, 'a-b': {type: string}}}\n"
+)
+ASK_REF = "test it first, `has(args.ref) && …`, or read it as `args.?ref.orValue(…)`"
+ASK_MEMO = "test it first, `has(args.memo) && …`, or read it as `args.?memo.orValue(…)`"
+
+
+@pytest.mark.parametrize(
+    ("tools", "when", "code", "hint"),
+    [
+        ("[pay]", 'ref == "x"', "CG305", "write `args.ref`"),
+        ("[pay]", 'reff == "x"', "CG305", "did you mean `args.ref`?"),
+        ("[pay]", 'memo == "x"', "CG305", f"write `args.memo`, which may be absent: {ASK_MEMO}"),
+        ("[pay]", 'has(args.memo) && memo == "x"', "CG305", "write `args.memo`"),
+        ("[pay]", 'args.memo == "x"', "CG309", ASK_MEMO),
+        ("[pay]", "has(ref)", "CG301", "`args.ref` is always there: leave the test out"),
+        ("[pay]", "has(memo)", "CG301", "write `has(args.memo)`"),
+        ("[pay, lend]", 'ref == "x"', "CG305", f"write `args.ref`, which may be absent: {ASK_REF}"),
+        ("[pay, lend]", 'args.ref == "x"', "CG309", f"not all that `args` can be requires it: {ASK_REF}"),
+        ("[lend]", 'args["a-b"] == "x"', "CG309",
+         'test it first, `"a-b" in args && …`, or read it as `args[?"a-b"].orValue(…)`'),
+        ("[]", 'ref == "x"', "CG305", f"write `args.ref`, which `args` does not always have: {ASK_REF}"),
+        ("[]", 'tool == "pay"', "CG305", "write `call.tool`"),
+        ("[]", 'id == "pay"', "CG305", "write `call.id` or `task.id`"),
+        ("[]", 'call.args.ref == "x"', "CG308", "write `args`"),
+    ],
+)  # fmt: skip
+def test_an_argument_without_its_variable_is_told_how_to_write_it(
+    tools: str, when: str, code: str, hint: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = SPEC + f"  tools: [tools]\n  rules:\n    - {{id: r, tools: {tools}, when: '{when}', action: ask}}\n"
+    found = told(capsys, folder, HEAD + spec.replace("tools: [], ", "") + ARGUMENTS)
+    assert [(each[0], each[3]) for each in found] == [(code, hint)]
+
+
+@pytest.mark.parametrize(
+    ("keys", "hint"),
+    [
+        ("forms: [{when: ref == 'x', effect: read}]", "write `args.ref`"),
+        ("result: {failed_when: ref == 'x'}", "write `args.ref`"),
+        ("idempotency: {key: ref}", "write `args.ref`"),
+        ("coverage: {target: memo}", f"write `args.memo`, which may be absent: {ASK_MEMO}"),
+    ],
+)
+def test_a_manifest_knows_the_arguments_of_its_tool(
+    keys: str, hint: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tools = ARGUMENTS.replace("    lend:", f"      {keys}\n    lend:")
+    found = told(capsys, folder, HEAD + SPEC + "  tools: [tools]\n" + tools)
+    assert [(each[0], each[3]) for each in found if each[0].startswith("CG3")] == [("CG305", hint)]
+
+
+def test_a_variable_of_the_policy_may_be_about_any_tool(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = SPEC + "  tools: [tools]\n  variables: {over: memo == 'x'}\n"
+    ((code, _, _, hint),) = [each for each in told(capsys, folder, HEAD + spec + ARGUMENTS) if each[0] == "CG305"]
+    assert (code, hint) == ("CG305", f"write `args.memo`, which `args` does not always have: {ASK_MEMO}")

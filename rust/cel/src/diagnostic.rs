@@ -165,6 +165,11 @@ impl fmt::Display for Diagnostic {
 
 /// The name among `known` that was most likely meant by `name`, as a hint: at most a third of its letters differ.
 pub(crate) fn did_you_mean<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
+    nearest(name, known).map(|candidate| format!("did you mean `{candidate}`?"))
+}
+
+/// The same, as it is.
+pub(crate) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let letters = name.chars().count();
     let most = letters.saturating_add(1).checked_div(3).unwrap_or(0).max(1);
     let mut best: Option<(usize, &str)> = None;
@@ -178,5 +183,5 @@ pub(crate) fn did_you_mean<'k>(name: &str, known: impl Iterator<Item = &'k str>)
             best = Some((distance, candidate));
         }
     }
-    best.map(|(_, candidate)| format!("did you mean `{candidate}`?"))
+    best.map(|(_, candidate)| candidate)
 }

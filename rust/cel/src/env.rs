@@ -1,6 +1,7 @@
 //! What an expression may name: variables with their types, host functions, names of later phases.
 use crate::signature::{parse_signature, Overload};
 use crate::Type;
+use std::sync::Arc;
 
 /// Which fields an expression has tested for: paths such as `args.note` that are there if it came out true, or false.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +22,7 @@ pub struct Env {
     present: Vec<String>,
     container: Box<str>,
     habits: Vec<(Box<str>, Box<str>)>,
+    perhaps: Vec<(Box<str>, Arc<[Type]>)>,
     pub(crate) checked: bool,
     pub(crate) dynamic_patterns: bool,
 }
@@ -43,6 +45,7 @@ impl Env {
             present: Vec::new(),
             container: Box::default(),
             habits: Vec::new(),
+            perhaps: Vec::new(),
             checked: true,
             dynamic_patterns: false,
         }
@@ -98,6 +101,21 @@ impl Env {
     /// Names a word that authors may write for a variable, such as `arguments` for `args`, so that it is told as that.
     pub fn mistaken(&mut self, word: &str, meant: &str) {
         self.habits.push((word.into(), meant.into()));
+    }
+
+    /// Says what a variable of dynamic type may turn out to be, so that a field's name without the variable is told as that.
+    pub fn may_be(&mut self, variable: &str, types: Arc<[Type]>) {
+        self.perhaps.push((variable.into(), types));
+    }
+
+    /// What variables of dynamic type may turn out to be.
+    pub(crate) fn perhaps(&self) -> impl Iterator<Item = (&str, &[Type])> {
+        self.perhaps.iter().map(|(name, types)| (&**name, &**types))
+    }
+
+    /// The variables with their types.
+    pub(crate) fn typed(&self) -> impl Iterator<Item = (&str, &Type)> {
+        self.variables.iter().map(|(name, ty)| (&**name, ty))
     }
 
     /// The variable that a word is written for, if it exists here.

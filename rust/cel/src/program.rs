@@ -1,5 +1,6 @@
 //! A compiled expression and what it is evaluated against.
 use crate::ast::{each_child, Ast, Id};
+use crate::check::meant::in_has;
 use crate::check::{check, Checked, Reference};
 use crate::compile::{compile, Node, Nodes};
 use crate::env::Tests;
@@ -121,7 +122,7 @@ impl Program {
     /// # Errors
     /// All that is wrong with it, in the order in which it stands in the source. With syntax errors types are not looked at.
     pub fn compile(source: &str, env: &Env, expect: Option<Type>, limits: &Limits) -> Result<Self, Vec<Diagnostic>> {
-        let ast = parse(source, limits)?;
+        let ast = parse(source, limits).map_err(|faults| in_has(source, env, faults))?;
         let mut checked = check(&ast, env, expect.as_ref(), limits);
         if !checked.faults.is_empty() {
             return Err(checked.faults);

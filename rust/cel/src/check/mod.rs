@@ -1,6 +1,7 @@
 //! The checker: resolves names and functions, finds the type of every node, and reports all that cannot work.
 mod calls;
 mod folds;
+pub(crate) mod meant;
 mod names;
 mod operators;
 mod presence;

@@ -1,4 +1,5 @@
 //! Names, fields and indices.
+use super::meant::asking_first;
 use super::{with_article, Checker, Reference, Resolved};
 use crate::ast::{Element, Entry, Expr, Id, Literal, Name};
 use crate::diagnostic::did_you_mean;
@@ -52,13 +53,14 @@ impl Checker<'_> {
             let message = format!("`{name}` is a namespace of functions, no value");
             return self.report(Code::UndeclaredName, span, message, None);
         }
-        if let Some(meant) = habits::literal(name).or_else(|| self.env.meant_by(name)) {
-            let hint = format!("write `{meant}`");
-            return self.report_with(Code::UndeclaredName, span, format!("undeclared name `{name}`"), Some(hint));
-        }
+        let habit = |meant: Option<&str>| meant.map(|meant| format!("write `{meant}`"));
         let locals = self.scopes.iter().map(|(name, _)| &**name);
         let roots = self.env.variable_names().map(|name| name.split_once('.').map_or(name, |(root, _)| root));
-        let hint = did_you_mean(name, locals.chain(roots));
+        let hint = habit(habits::literal(name))
+            .or_else(|| self.place_of(name))
+            .or_else(|| habit(self.env.meant_by(name)))
+            .or_else(|| did_you_mean(name, locals.chain(roots)))
+            .or_else(|| self.near_place(name));
         self.report_with(Code::UndeclaredName, span, format!("undeclared name `{name}`"), hint);
     }
 
@@ -90,7 +92,7 @@ impl Checker<'_> {
         let ty = self.visit(operand);
         self.note_field(operand, &field.text);
         let known = optional || self.path(id).is_some_and(|path| self.is_present(&path));
-        let found = self.field_type(&ty, field, known);
+        let found = self.field_type(&ty, field, (!known).then_some(operand));
         if !known {
             if let Some(path) = self.path(id) {
                 // reported once is enough
@@ -114,7 +116,8 @@ impl Checker<'_> {
         if parts().any(|part| part.split_once('.').is_some_and(|(first, _)| first == &*field.text)) {
             return None;
         }
-        let hint = did_you_mean(&field.text, parts());
+        let elsewhere = self.env.slot(&field.text).map(|_| format!("write `{}`", field.text));
+        let hint = did_you_mean(&field.text, parts()).or(elsewhere);
         self.report_with(Code::MissingField, field.span, format!("`{owner}` has no field `{}`", field.text), hint);
         self.resolve(id, Resolved::Unbound);
         Some(Type::Dyn)
@@ -131,21 +134,20 @@ impl Checker<'_> {
     pub(super) fn has(&mut self, operand: Id, field: &Name) -> Type {
         let ty = self.visit(operand);
         self.note_field(operand, &field.text);
-        self.field_type(&ty, field, true);
+        self.field_type(&ty, field, None);
         Type::Bool
     }
 
-    /// The type of a field; `known` if it does not matter that it may be absent.
-    pub(super) fn field_type(&mut self, ty: &Type, field: &Name, known: bool) -> Type {
+    /// The type of a field; `read` is what it is read of, if it matters that it may be absent.
+    pub(super) fn field_type(&mut self, ty: &Type, field: &Name, read: Option<Id>) -> Type {
         let name = &*field.text;
         match ty.base() {
             Type::Dyn | Type::Param(_) => Type::Dyn,
             Type::Object(object) => match object.get(name) {
                 Some(found) => {
-                    if !found.required && !known {
+                    if let (false, Some(owner)) = (found.required, read) {
                         let message = format!("`{name}` may be absent");
-                        let hint = "test it first, `has(x.field) && …`, or read it as `x.?field.orValue(…)`";
-                        let hint = hint.replace("field", name);
+                        let hint = asking_first(self.written(owner).as_deref(), name);
                         self.report_with(Code::AbsentField, field.span, message, Some(hint));
                     }
                     found.ty.clone()
@@ -159,7 +161,7 @@ impl Checker<'_> {
             },
             Type::Map(entry) if entry.0.fits(&Type::String) => entry.1.clone(),
             Type::Optional(inner) => {
-                let found = self.field_type(inner, field, true);
+                let found = self.field_type(inner, field, None);
                 if matches!(found, Type::Optional(_)) {
                     return found;
                 }
@@ -176,19 +178,35 @@ impl Checker<'_> {
                     [] => {
                         let member = members.iter().find(|member| matches!(member.base(), Type::Object(_)));
                         match member {
-                            Some(member) => self.field_type(member, field, known),
+                            Some(member) => self.field_type(member, field, read),
                             None => self.no_fields(ty, field),
                         }
                     }
-                    [one] => self.field_type(one, field, known),
+                    [one] => self.field_type(one, field, read),
                     many => {
-                        let types: Vec<Type> =
-                            many.iter().map(|member| self.field_type(member, field, known)).collect();
+                        let before = self.out.faults.len();
+                        let types: Vec<Type> = many.iter().map(|member| self.field_type(member, field, read)).collect();
+                        self.note_required_elsewhere(before, many, field, read);
                         Type::union(types)
                     }
                 }
             }
             _ => self.no_fields(ty, field),
+        }
+    }
+
+    /// Adds to what was found since `before` that some of what a value can be requires the field.
+    fn note_required_elsewhere(&mut self, before: usize, members: &[&Type], field: &Name, read: Option<Id>) {
+        let requires = |member: &&Type| match member.base() {
+            Type::Object(object) => object.get(&field.text).is_some_and(|found| found.required),
+            _ => false,
+        };
+        let owner = read.and_then(|owner| self.written(owner)).filter(|_| members.iter().any(requires));
+        let Some(owner) = owner else { return };
+        for fault in self.out.faults.iter_mut().skip(before).filter(|fault| fault.code == Code::AbsentField) {
+            if let Some(hint) = &mut fault.hint {
+                *hint = format!("not all that `{owner}` can be requires it: {hint}");
+            }
         }
     }
 
@@ -211,14 +229,15 @@ impl Checker<'_> {
             self.note_field(operand, &key.text);
         }
         let known = optional || self.path(id).is_some_and(|path| self.is_present(&path));
-        let found = self.element_type(id, &ty, (index, &index_ty), key.as_ref(), known);
+        let read = (!known).then_some(operand);
+        let found = self.element_type(id, &ty, (index, &index_ty), key.as_ref(), read);
         if optional && !matches!(found, Type::Optional(_)) {
             return Type::optional(found);
         }
         found
     }
 
-    fn element_type(&mut self, id: Id, ty: &Type, index: (Id, &Type), key: Option<&Name>, known: bool) -> Type {
+    fn element_type(&mut self, id: Id, ty: &Type, index: (Id, &Type), key: Option<&Name>, read: Option<Id>) -> Type {
         match ty.base() {
             Type::Dyn | Type::Param(_) => Type::Dyn,
             Type::List(element) => {
@@ -237,7 +256,7 @@ impl Checker<'_> {
                 entry.1.clone()
             }
             Type::Object(_) => match key {
-                Some(key) => self.field_type(ty, key, known),
+                Some(key) => self.field_type(ty, key, read),
                 None => {
                     if !index.1.fits(&Type::String) {
                         let message = format!("the keys of an object are strings, not {}", with_article(index.1));
@@ -247,7 +266,7 @@ impl Checker<'_> {
                 }
             },
             Type::Optional(inner) => {
-                let found = self.element_type(id, inner, index, key, true);
+                let found = self.element_type(id, inner, index, key, None);
                 if matches!(found, Type::Optional(_)) {
                     return found;
                 }
@@ -260,7 +279,7 @@ impl Checker<'_> {
                 let able: Vec<&Type> = members.iter().filter(able).collect();
                 match able.as_slice() {
                     [] => self.no_elements(id, ty),
-                    [one] => self.element_type(id, one, index, key, known),
+                    [one] => self.element_type(id, one, index, key, read),
                     _ => Type::Dyn,
                 }
             }

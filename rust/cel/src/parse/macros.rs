@@ -3,6 +3,9 @@ use super::Parser;
 use crate::ast::{Comprehension, Expr, Fold, Id, Literal, Name};
 use crate::{Code, Span};
 
+/// What `has` is told that gets no field.
+pub(crate) const NO_FIELD: &str = "`has` takes a field, as in `has(x.field)`";
+
 /// Names of macros that stand behind a value, for "did you mean".
 pub(crate) const MEMBER_MACROS: [&str; 13] = [
     "all",
@@ -96,7 +99,7 @@ impl Parser<'_> {
             _ => {
                 let span = self.span_of(arg);
                 let hint = Some("write `has(x.field)`; for a key in brackets, `\"key\" in x`");
-                self.fault(Code::Syntax, span, "`has` takes a field, as in `has(x.field)`", hint);
+                self.fault(Code::Syntax, span, NO_FIELD, hint);
                 Expr::Broken
             }
         }

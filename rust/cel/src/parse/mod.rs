@@ -4,7 +4,7 @@ mod macros;
 mod operands;
 mod operators;
 
-pub(crate) use macros::MEMBER_MACROS;
+pub(crate) use macros::{MEMBER_MACROS, NO_FIELD};
 
 use crate::ast::{each_child, Ast, Expr, Id};
 use crate::habits;

@@ -1,4 +1,6 @@
 //! What expressions may name in each place of a policy, and of which type it is.
+use std::sync::Arc;
+
 use callgate_cel::{Env, Object, Scalar, Tests, Type};
 
 /// Where an expression stands: this decides which variables exist.
@@ -40,6 +42,8 @@ pub(crate) struct Given {
     pub(crate) params: Type,
     /// The type of `constants`.
     pub(crate) constants: Type,
+    /// The types of the arguments of all tools: what `args` may turn out to be where no tool is named.
+    pub(crate) arguments: Arc<[Type]>,
 }
 
 /// A variable of the policy, as far as it is known before it is computed.
@@ -61,6 +65,9 @@ pub(crate) fn env(stand: Stand, arguments: Type, given: &Given, variables: &[Var
     }
     // a provider is asked no call of a tool
     if stand != Stand::Provider {
+        if arguments == Type::Dyn {
+            env.may_be("args", Arc::clone(&given.arguments));
+        }
         env.variable("args", arguments);
         env.variable("hints", Type::Dyn);
     }

@@ -72,7 +72,7 @@ pub(crate) fn compile(
         thresholds.check_names(&known, faults);
     }
     let needs = needs::compile(spec, &tools, faults);
-    let given = given(spec);
+    let given = Given { arguments: of_all_tools(arguments), ..given(spec) };
     let (variables, variable_types) = variables(spec, &given, faults);
     let ground =
         fallback::Ground { tools: &tools, arguments, given: &given, variables: &variable_types, needs: &needs };
@@ -148,7 +148,14 @@ pub(crate) fn given(spec: &PolicySpec) -> Given {
     let parameters = spec.parameters.iter().flat_map(|parameters| parameters.iter());
     let typed = parameters.map(|(name, schema)| (name, types::of_schema(&schema.0)));
     let params = typed.fold(Object::closed(), |object, (name, ty)| object.required(name, ty)).into();
-    Given { params, constants: types::of_value(&constants(spec)) }
+    Given { params, constants: types::of_value(&constants(spec)), arguments: Arc::default() }
+}
+
+/// The types of arguments, in the order of their tools' names.
+fn of_all_tools(arguments: &ArgumentTypes) -> Arc<[Type]> {
+    let mut named: Vec<(&String, &Type)> = arguments.iter().collect();
+    named.sort_unstable_by_key(|(name, _)| *name);
+    named.into_iter().map(|(_, ty)| ty.clone()).collect()
 }
 
 /// Invariants change no decision; they are checked here because they read what decisions read.
