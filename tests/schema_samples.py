@@ -54,7 +54,10 @@ GOOD = {
             idempotent: true
             reads: [items]
             touches: []
-            parameters: {type: object, properties: {words: {type: string}}}
+            parameters:
+              type: object
+              properties:
+                {words: {type: string}, tags: {}, limit: {}, sort: {}, shop_id: {}, request_id: {}}
             identity:
               ignore: [request_id]
               trim: true

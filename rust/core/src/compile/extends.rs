@@ -28,9 +28,13 @@ pub(crate) fn resolve(read: &mut [(usize, ToolManifest)], faults: &mut Faults) {
             match whole(name, tool, &written) {
                 Ok(_) if tool.is_alias() => tool.extends = root(tool, &written),
                 Ok(found) => {
+                    // what names no argument there is a fault of the tool that writes it, and told of that one
+                    let inherited = tool.parameters.is_none() && tool.identity.is_none() && tool.forms.is_none();
                     *tool = found;
                     for fault in check_tool(tool, has_server, &place) {
-                        faults.add(Place::Manifest(*position), fault);
+                        if !(inherited && fault.code == codes::UNDECLARED_ARGUMENT) {
+                            faults.add(Place::Manifest(*position), fault);
+                        }
                     }
                 }
                 Err(Broken::Unknown(missing)) => {

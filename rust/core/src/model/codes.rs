@@ -135,6 +135,8 @@ codes! {
     ACTING_VERIFIER = "CG427" "acting-verifier";
     /// An idempotency key that tells apart what `identity` takes for the same call.
     RESPELLED_KEY = "CG428" "respelled-key";
+    /// An argument that a manifest names and the tool does not declare.
+    UNDECLARED_ARGUMENT = "CG429" "undeclared-argument";
     /// A parameter of a policy that nobody gives a value.
     UNSET_PARAMETER = "CG440" "unset-parameter";
     /// A value that a parameter's schema does not take.

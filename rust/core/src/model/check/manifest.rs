@@ -1,4 +1,7 @@
 //! What a manifest says about a tool that cannot be meant.
+use callgate_value::Value;
+
+use super::arguments;
 use crate::model::codes;
 use crate::model::fault::{Fault, Pointer};
 use crate::model::manifest::{BreakerScope, Coverage, Effect, ErrorClass, ManifestSpec, ResultContract, Tool, Waiting};
@@ -20,6 +23,11 @@ pub fn check_tool(tool: &Tool, has_server: bool, place: &Pointer) -> Vec<Fault> 
     let forms = tool.forms.as_deref().unwrap_or_default();
     let some_read = tool.effect == Some(Effect::Read) || forms.iter().any(|form| form.effect == Some(Effect::Read));
     view.keys(tool, tool, some_read);
+    let parameters = std::iter::once(&tool.parameters).chain(forms.iter().map(|form| &form.parameters));
+    let schemas: Vec<&Value> = parameters.flatten().map(|schema| &schema.0).collect();
+    // a tool that declares nothing may be given anything where no form says otherwise
+    let of_tool = if tool.parameters.is_some() { schemas.as_slice() } else { &[] };
+    arguments::check(tool, of_tool, place, view.faults);
     view.shadowed("forms", "form", forms.iter().map(|form| form.when.is_none()));
     for (index, form) in forms.iter().enumerate() {
         let form_at = place.key("forms").index(index);
@@ -28,6 +36,8 @@ pub fn check_tool(tool: &Tool, has_server: bool, place: &Pointer) -> Vec<Fault> 
         let seen = tool.in_form(form);
         let mut view = View { at: &form_at, server: has_server, faults: &mut faults };
         view.keys(&written, &seen, seen.effect == Some(Effect::Read));
+        let schema = seen.parameters.as_ref().map(|schema| &schema.0);
+        arguments::check(&written, schema.as_slice(), &form_at, &mut faults);
     }
     faults
 }

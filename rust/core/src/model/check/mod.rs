@@ -1,4 +1,5 @@
 //! Faults of sense that one document shows by itself, and that a declaration of keys cannot say.
+mod arguments;
 mod budgets;
 mod detectors;
 mod exception;
