@@ -42,9 +42,14 @@ def render(coverage: Coverage, color: bool = False) -> str:
     if missing:
         lines += ["", "what no test exercises"]
         lines += [f"  {printable(told_place(point))}  {printable(told(point))}" for point in missing]
+    return "\n".join([*lines, "", summary(coverage)]) + "\n"
+
+
+def summary(coverage: Coverage) -> str:
+    """The share in a line: ``97.5 % covered: 39 of 40``."""
     every = len(coverage.points)
-    lines += ["", f"{percent(every - len(missing), every)} covered: {every - len(missing)} of {every}"]
-    return "\n".join(lines) + "\n"
+    met = every - len(coverage.missing)
+    return f"{percent(met, every)} covered: {met} of {every}"
 
 
 def markdown(coverage: Coverage) -> list[str]:

@@ -29,13 +29,15 @@ def diagnostic_command(diagnostic: Diagnostic) -> str:
     return command(_COMMANDS[diagnostic.severity], diagnostic.file, diagnostic.span, diagnostic.code, "\n".join(words))
 
 
-def command(name: str, file: str, span: Span | None, title: str, message: str) -> str:
-    """One workflow command. The runner takes columns only where a command is about one line; the end is exclusive.
+def command(name: str, file: str | None, span: Span | None, title: str, message: str) -> str:
+    """One workflow command, about a place or, without a file, about the whole.
+
+    The runner takes columns only where a command is about one line; the end is exclusive.
 
     >>> command("error", "a,b.yaml", Span(8, 33, 8, 44), "CG201", "100% wrong")
     '::error file=a%2Cb.yaml,line=8,endLine=8,col=33,endColumn=44,title=CG201::100%25 wrong'
     """
-    properties = {"file": file}
+    properties = {} if file is None else {"file": file}
     if span is not None:
         properties |= {"line": str(span.line), "endLine": str(span.end_line)}
         if span.line == span.end_line:

@@ -37,19 +37,25 @@ def render(run: GuardTestRun, color: bool = False) -> str:
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
-def _coverage(coverage: Coverage) -> dict[str, Any]:
+def coverage_numbers(coverage: Coverage) -> dict[str, Any]:
+    """How much is exercised, of all and of each kind."""
     return {
         "share": round(coverage.share, 6),
         "covered": len(coverage.points) - len(coverage.missing),
         "all": len(coverage.points),
         "kinds": {kind: {"covered": met, "all": every} for kind, (met, every) in coverage.kinds.items()},
-        "points": [
-            {**point._asdict(), "span": point.span._asdict(), "tests": list(point.tests)} for point in coverage.points
-        ],
     }
 
 
-def _mutation(mutation: Mutation) -> dict[str, Any]:
+def _coverage(coverage: Coverage) -> dict[str, Any]:
+    points = [
+        {**point._asdict(), "span": point.span._asdict(), "tests": list(point.tests)} for point in coverage.points
+    ]
+    return {**coverage_numbers(coverage), "points": points}
+
+
+def mutation_numbers(mutation: Mutation) -> dict[str, Any]:
+    """How many mutants are noticed, and how they were drawn."""
     return {
         "score": round(mutation.score, 6),
         "killed": mutation.killed,
@@ -58,8 +64,12 @@ def _mutation(mutation: Mutation) -> dict[str, Any]:
         "tried": mutation.tried,
         "of": mutation.of,
         "seed": mutation.seed,
-        "survivors": [{**each._asdict(), "span": each.span._asdict()} for each in mutation.survivors],
     }
+
+
+def _mutation(mutation: Mutation) -> dict[str, Any]:
+    survivors = [{**each._asdict(), "span": each.span._asdict()} for each in mutation.survivors]
+    return {**mutation_numbers(mutation), "survivors": survivors}
 
 
 def _result(result: GuardTestResult) -> dict[str, Any]:
