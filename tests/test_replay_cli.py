@@ -389,3 +389,36 @@ def test_a_byte_order_mark_is_found_however_few_bytes_come_at_once(data: bytes) 
 
     lines = b"".join(chunk.lines for chunk in chunks(Trickle(data)))
     assert lines == data.removeprefix(b"\xef\xbb\xbf")
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_file_with_rounds_of_several_agents_is_judged_as_the_run_that_it_records(
+    folder: Path, capsys: pytest.CaptureFixture[str], timed: bool
+) -> None:
+    (folder / "m.yaml").write_text(
+        "apiVersion: callgate/v1\nkind: ToolManifest\nmetadata: {name: m}\n"
+        "spec: {tools: {check: {effect: read}, edit: {effect: write}}}\n"
+    )
+    (folder / "t_test.yaml").write_text(
+        "apiVersion: callgate/v1\nkind: GuardTest\nmetadata: {name: t, description: d}\n"
+        "spec: {policy: mine, trace: a.jsonl, expect: {refusals: 0}}\n"
+    )
+    calls = [("tester", "check", 1), ("tester", "check", 2), ("coder", "edit", 1), ("tester", "check", 3)]
+    write(
+        folder / "a.jsonl",
+        *[
+            record(
+                agent,
+                tool,
+                task="job",
+                agent=agent,
+                round=number,
+                **({"time": at + 1.0, "duration": 0.5} if timed else {}),
+            )
+            for at, (agent, tool, number) in enumerate(calls)
+        ],
+    )
+    # two equal checks, an edit by somebody else that landed, and the check again: no repeat
+    found = replayed(capsys, "a.jsonl", "--manifest", "m.yaml")["total"]
+    assert (found["calls"], found["refusals"], found["notes"]) == (4, {}, {"exact_repeat": 1})
+    assert main(["test", str(folder)]) == 0

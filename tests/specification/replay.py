@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any
 
 from reference import Reference, Task
@@ -22,16 +22,23 @@ class Judged:
 
 
 def replay(records: list[Record], policy: dict[str, Any], manifests: list[dict[str, Any]]) -> Iterator[Judged]:
-    """Judge the records of any number of sessions, each session in the order of its `seq`."""
+    """Judge the records of any number of sessions, round by round in the order in which these begin in the records."""
     reference = Reference(policy, manifests)
-    sessions = dict.fromkeys(record["session"] for record in records)
+    sessions: dict[str, list[tuple[int, Record]]] = {}
     tasks: dict[str, Task] = {}
-    for session in sessions:
-        own = sorted((each for each in records if each["session"] == session), key=lambda each: each.get("seq", 0))
-        for record in own:
-            tasks.setdefault(task_of(record), reference.task(record.get("agent") or "root"))
-        for _, batch in groupby(enumerate(own), key=batch_of):
-            yield from judge(tasks, [{"call_id": f"{session}-{place + 1}", **record} for place, record in batch])
+    for at, record in enumerate(records):
+        sessions.setdefault(record["session"], []).append((at, record))
+        tasks.setdefault(task_of(record), reference.task(record.get("agent") or "root"))
+    rounds: list[tuple[int, list[Record]]] = []
+    for session, own in sessions.items():
+        own.sort(key=lambda each: each[1].get("seq", 0))
+        first = list(accumulate((at for at, _ in own), max))
+        for _, batch in groupby(enumerate(record for _, record in own), key=batch_of):
+            placed = list(batch)
+            calls = [{"call_id": f"{session}-{place + 1}", **record} for place, record in placed]
+            rounds.append((first[placed[0][0]], calls))
+    for _, calls in sorted(rounds, key=lambda each: each[0]):
+        yield from judge(tasks, calls)
 
 
 def task_of(record: Record) -> str:

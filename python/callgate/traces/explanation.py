@@ -69,12 +69,12 @@ def explain(asking: Asking, policies: Policies, records: Sequence[Record], at: i
         asking: the policy that is asked.
         policies: its documents.
         records: the run, from its beginning.
-        at: the position of the call; what comes after its turn does not count.
+        at: the position of the call; what comes after its turn, and those that are open by then, does not count.
 
     Returns:
         The explanation; None where such a run cannot be judged.
     """
-    run = [*records[: at + 1], *_rest_of_turn(records, at)]
+    run = [*records[: at + 1], *_rest_of_turns(records, at)]
     row = asking.about(run, at)
     if row is None:
         return None
@@ -88,18 +88,19 @@ def explain(asking: Asking, policies: Policies, records: Sequence[Record], at: i
     return Explanation(records[at], row, checks, tuple(ways), asking.asked)
 
 
-def _rest_of_turn(records: Sequence[Record], at: int) -> list[Record]:
-    """The calls that the model made in the same turn, after this one: they are judged together."""
-    call = records[at]
-    if call.get("round") is None:
-        return []
+def _rest_of_turns(records: Sequence[Record], at: int) -> list[Record]:
+    """The calls after this one of the turns that are not over by then: those of its own turn are judged with it."""
+    last = {record["session"]: record for record in records[: at + 1]}
+    open_rounds = {session: record.get("round") for session, record in last.items() if "event" not in record}
     rest: list[Record] = []
     for record in records[at + 1 :]:
-        if record["session"] != call["session"]:
+        number = open_rounds.get(record["session"])
+        if number is None:
             continue
-        if record.get("round") != call["round"] or "event" in record:
-            break
-        rest.append(record)
+        if record.get("round") == number and "event" not in record:
+            rest.append(record)
+        else:
+            del open_rounds[record["session"]]
     return rest
 
 

@@ -10,7 +10,7 @@ use crate::fields::map;
 use crate::guard::Guard;
 use crate::replay::{short_digest, Replay, Row};
 use crate::reply;
-use crate::trace::{Record, TraceEvent, What};
+use crate::trace::Record;
 use crate::verdict::{reason_name, Action};
 
 /// Calls before a first divergence that are told with it.
@@ -65,8 +65,8 @@ impl ReplayPair {
     #[must_use]
     pub fn new(old: Arc<Guard>, new: Arc<Guard>, about: &About, most_open: usize) -> Self {
         Self {
-            old: Replay::new(old, about.clone(), most_open, true),
-            new: Replay::new(new, about.clone(), most_open, true),
+            old: Replay::new(old, about.clone(), most_open, true).with_used(),
+            new: Replay::new(new, about.clone(), most_open, true).with_used(),
             totals: PairTotals::default(),
             recent: FxHashMap::default(),
             diverged: FxHashSet::default(),
@@ -92,18 +92,7 @@ impl ReplayPair {
     /// # Errors
     /// A sentence that says why the record cannot follow those before it; it is skipped then.
     pub fn feed(&mut self, record: Record) -> Result<(), String> {
-        let task = Arc::clone(&record.task);
-        let used = used(&record);
         let answer = self.old.feed(record.clone()).and(self.new.feed(record));
-        if let Some((tokens, cost)) = used.filter(|_| answer.is_ok()) {
-            let add = |to: &mut (f64, f64)| *to = (to.0 + tokens, to.1 + cost);
-            add(&mut self.totals.recorded);
-            match (self.old.has_stopped(&task), self.new.has_stopped(&task)) {
-                (false, true) => add(&mut self.totals.after_stop[0]),
-                (true, false) => add(&mut self.totals.after_stop[1]),
-                _ => {}
-            }
-        }
         self.match_up();
         answer
     }
@@ -122,6 +111,15 @@ impl ReplayPair {
         self.totals.unmatched = self.totals.unmatched.saturating_add(u64::try_from(unmatched).unwrap_or(u64::MAX));
         for (old, new) in old.iter().zip(&new) {
             self.compare(old, new);
+        }
+        for (old, new) in self.old.take_used().iter().zip(&self.new.take_used()) {
+            let add = |to: &mut (f64, f64)| *to = (to.0 + new.tokens, to.1 + new.cost);
+            add(&mut self.totals.recorded);
+            match (old.after_stop, new.after_stop) {
+                (false, true) => add(&mut self.totals.after_stop[0]),
+                (true, false) => add(&mut self.totals.after_stop[1]),
+                _ => {}
+            }
         }
         for (old, new) in self.old.take_endings().iter().zip(&self.new.take_endings()) {
             let told = |ending: &Value| {
@@ -180,14 +178,6 @@ impl ReplayPair {
             ("old", side(old)),
             ("new", side(row)),
         ]));
-    }
-}
-
-fn used(record: &Record) -> Option<(f64, f64)> {
-    match &record.what {
-        What::Event(TraceEvent::Usage { tokens, cost }) => Some((*tokens, *cost)),
-        What::Event(_) => None,
-        What::Call(call) => call.outcome.tokens.map(|tokens| (tokens, 0.0)),
     }
 }
 

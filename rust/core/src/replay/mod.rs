@@ -1,8 +1,11 @@
 //! Replay: recorded sessions judged under a policy. A replay does not react: a call that the guard would refuse is
 //! marked, its recorded result is not observed, and the next record follows.
+mod ahead;
 mod open;
 mod round;
 mod row;
+#[cfg(test)]
+mod tests;
 mod totals;
 
 use std::sync::Arc;
@@ -10,9 +13,11 @@ use std::sync::Arc;
 use callgate_value::{Digest, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::ahead::round_of;
 use self::open::{Open, Pending, Track};
 pub use self::row::Row;
 pub use self::totals::Totals;
+pub(crate) use self::totals::Used;
 use crate::about::About;
 use crate::guard::Guard;
 use crate::task::{Event, Task};
@@ -32,6 +37,8 @@ pub struct Replay {
     keeps_rows: bool,
     done: Vec<Row>,
     endings: Vec<Value>,
+    /// What records told of use, where somebody asked for it.
+    used: Option<Vec<Used>>,
 }
 
 impl Replay {
@@ -51,7 +58,14 @@ impl Replay {
             keeps_rows,
             done: Vec::new(),
             endings: Vec::new(),
+            used: None,
         }
+    }
+
+    /// Keeps what records tell of use, for `take_used`.
+    #[must_use]
+    pub(crate) fn with_used(self) -> Self {
+        Self { used: Some(Vec::new()), ..self }
     }
 
     /// Counts so far.
@@ -60,9 +74,9 @@ impl Replay {
         &self.totals
     }
 
-    /// Whether a task that is open has been stopped.
-    pub(crate) fn has_stopped(&self, task: &str) -> bool {
-        self.open.get(task).is_some_and(|open| open.task.stopped().is_some())
+    /// What records told of use since the last time, in the order in which they were played.
+    pub(crate) fn take_used(&mut self) -> Vec<Used> {
+        self.used.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Rows that are complete, in the order in which they became so; they are handed out once.
@@ -99,7 +113,7 @@ impl Replay {
         let fed = self.fed;
         let Some(mut open) = self.open.remove(&key) else { return Ok(()) };
         open.touched = fed;
-        let answer = self.feed_open(&mut open, record);
+        let answer = self.take_in(&mut open, record);
         self.open.insert(key, open);
         answer
     }
@@ -127,11 +141,15 @@ impl Replay {
     fn close(&mut self, key: &Arc<str>) {
         let Some(mut open) = self.open.remove(key) else { return };
         self.closed.insert(short_digest(key));
+        let _ = self.play(&mut open, true); // nothing that fails is ever held
+        for session in open.gathering.clone() {
+            self.judge(&mut open, &session);
+        }
+        for session in open.running_where(|_, _| true) {
+            self.settle(&mut open, &session);
+        }
         let mut sessions: Vec<Arc<str>> = open.tracks.keys().cloned().collect();
         sessions.sort();
-        for session in &sessions {
-            self.settle(&mut open, session);
-        }
         for (exception, reasons) in open.task.lifted() {
             for (reason, count) in reasons {
                 let total = self.totals.lifted.entry((exception.clone(), reason.clone())).or_default();
@@ -164,59 +182,86 @@ impl Replay {
         about
     }
 
-    fn feed_open(&mut self, open: &mut Open, record: Record) -> Result<(), String> {
-        let Record { session, task, agent, seq, round, time, duration, what, .. } = record;
-        // sessions of one task that name no agent are streams of their own
-        let agent = if *agent == *"root" && session != task { Arc::clone(&session) } else { agent };
-        if !open.tracks.contains_key(&session) {
+    /// Takes the next record of a task in, and plays what can be played.
+    fn take_in(&mut self, open: &mut Open, record: Record) -> Result<(), String> {
+        if !open.tracks.contains_key(&record.session) {
             self.totals.sessions = self.totals.sessions.saturating_add(1);
         }
-        let track = open.tracks.entry(Arc::clone(&session)).or_insert_with(|| Track::new(Arc::clone(&agent)));
-        if let (Some(last), Some(seq)) = (track.last_seq, seq) {
+        let track =
+            open.tracks.entry(Arc::clone(&record.session)).or_insert_with(|| Track::new(record.agent_in_task()));
+        if let (Some(last), Some(seq)) = (track.last_seq, record.seq) {
             if seq <= last {
-                return Err(format!("`seq` {seq} does not rise after {last} in session `{session}`"));
+                return Err(format!("`seq` {seq} does not rise after {last} in session `{}`", record.session));
             }
         }
-        track.last_seq = seq.or(track.last_seq);
+        track.last_seq = record.seq.or(track.last_seq);
         track.records = track.records.saturating_add(1);
-        let seq = seq.unwrap_or(track.records);
-        let same_round = round.is_some() && track.round == round && track.agent == agent;
-        if open.tracks.len() > 1 {
-            // what other agents of the task did comes first
-            let others: Vec<Arc<str>> = open.gathering.iter().filter(|other| **other != session).cloned().collect();
-            for other in others {
-                self.judge(open, &other);
-            }
+        track.ahead.push_back(round_of(&record));
+        let seq = record.seq.unwrap_or(track.records);
+        // what fails is told of the record that is taken in, so that nothing that can fail is held
+        let can_fail = matches!(record.what, What::Event(TraceEvent::Restore));
+        open.held.push_back((seq, record));
+        self.play(open, can_fail)
+    }
+
+    /// Plays a record: what other agents of the task did comes first.
+    fn play_one(&mut self, open: &mut Open, seq: i64, record: Record) -> Result<(), String> {
+        let (agent, start) = (record.agent_in_task(), open.start_of(&record));
+        let Record { session, task, round, time, duration, what, .. } = record;
+        let others: Vec<Arc<str>> = open.gathering.iter().filter(|other| **other != session).cloned().collect();
+        for other in others {
+            self.judge(open, &other);
         }
+        let Some(track) = open.tracks.get_mut(&session) else { return Ok(()) };
+        let same_round = round.is_some() && track.round == round && track.agent == agent;
         match what {
             What::Event(event) => {
                 self.totals.events = self.totals.events.saturating_add(1);
                 self.settle(open, &session);
-                self.event(open, time, &event, &agent)
+                self.close_over(open, &session, start);
+                open.go_on(&session, time);
+                let used = Used::of(&event);
+                let answer = self.event(open, time, &event, &agent);
+                self.note_used(open, used.filter(|_| answer.is_ok()));
+                answer
             }
             What::Call(call) => {
                 self.totals.calls = self.totals.calls.saturating_add(1);
                 if !same_round {
                     self.settle(open, &session);
+                    for other in open.running_where(|_, track| track.agent == agent) {
+                        self.settle(open, &other); // an agent has one round at a time
+                    }
                     let policy = open.policy(&self.guard, &agent);
                     open.task.begin_round(&policy, &agent, time.map(|time| time - duration));
+                    open.running.push(Arc::clone(&session));
                 }
                 self.ids = self.ids.saturating_add(1);
                 let id: Arc<str> = format!("record-{}", self.ids).into();
                 if !open.gathering.contains(&session) {
                     open.gathering.push(Arc::clone(&session));
                 }
+                let ended = open.go_on(&session, time);
+                let used = Used::of_call(&call);
                 if let Some(track) = open.tracks.get_mut(&session) {
+                    track.ended = if same_round { track.ended.max(ended) } else { ended };
                     track.is_open = true;
                     track.agent = agent;
                     track.round = round;
-                    track.pending.push(Pending { seq, id, task, time, duration, call: *call });
+                    track.pending.push(Pending { seq, id, task, time, duration, start, call: *call });
                 }
                 if round.is_none() {
                     self.settle(open, &session);
                 }
+                self.note_used(open, used);
                 Ok(())
             }
+        }
+    }
+
+    fn note_used(&mut self, open: &Open, used: Option<(f64, f64)>) {
+        if let (Some(kept), Some((tokens, cost))) = (&mut self.used, used) {
+            kept.push(Used { tokens, cost, after_stop: open.task.stopped().is_some() });
         }
     }
 

@@ -1,13 +1,15 @@
 //! A task that a replay has open, and the sessions in it.
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::ahead::RoundOf;
 use super::row::Row;
 use crate::guard::Guard;
 use crate::policy::Policy;
 use crate::task::Task;
-use crate::trace::CallRecord;
+use crate::trace::{CallRecord, Record};
 
 /// One session in a task that is open.
 pub(super) struct Track {
@@ -19,6 +21,10 @@ pub(super) struct Track {
     pub(super) is_open: bool,
     /// The round whose records are being gathered, where it has a number.
     pub(super) round: Option<i64>,
+    /// When the last of the round's calls came back that were gathered so far, in seconds.
+    pub(super) ended: f64,
+    /// The rounds of the session's records that are held, in order.
+    pub(super) ahead: VecDeque<RoundOf>,
     /// Gathered, not yet admitted.
     pub(super) pending: Vec<Pending>,
     /// Judged; their notes may still come.
@@ -36,12 +42,19 @@ impl Track {
             records: 0,
             is_open: false,
             round: None,
+            ended: 0.0,
+            ahead: VecDeque::new(),
             pending: Vec::new(),
             rows: Vec::new(),
             noted: false,
             touched: false,
             stopped: false,
         }
+    }
+
+    /// When the first of the gathered calls was admitted.
+    pub(super) fn start(&self) -> Option<f64> {
+        self.pending.iter().map(|it| it.start).min_by(f64::total_cmp)
     }
 }
 
@@ -52,6 +65,8 @@ pub(super) struct Pending {
     pub(super) task: Arc<str>,
     pub(super) time: Option<f64>,
     pub(super) duration: f64,
+    /// When it was admitted; where no time is recorded, the last known time.
+    pub(super) start: f64,
     pub(super) call: CallRecord,
 }
 
@@ -64,6 +79,12 @@ pub(super) struct Open {
     pub(super) touched: u64,
     /// The sessions with records that were gathered and not yet judged; two at most.
     pub(super) gathering: Vec<Arc<str>>,
+    /// The sessions whose rounds are open, in the order in which those began.
+    pub(super) running: Vec<Arc<str>>,
+    /// Records that wait to be played, each with its `seq`, until it is known whether a round has ended before them.
+    pub(super) held: VecDeque<(i64, Record)>,
+    /// The last known time of what was played, in seconds.
+    pub(super) latest: f64,
     /// By agent: what it is judged by.
     pub(super) policies: FxHashMap<Arc<str>, Arc<Policy>>,
 }
@@ -76,6 +97,9 @@ impl Open {
             saved: None,
             touched: 0,
             gathering: Vec::new(),
+            running: Vec::new(),
+            held: VecDeque::new(),
+            latest: 0.0,
             policies: FxHashMap::default(),
         }
     }

@@ -1,7 +1,7 @@
 //! A round of a session: what was gathered is judged as one batch, and its rows get their notes when it ends.
 use std::sync::Arc;
 
-use super::open::{Open, Pending};
+use super::open::{Open, Pending, Track};
 use super::row::Row;
 use super::Replay;
 use crate::budget::Spent;
@@ -12,12 +12,11 @@ use crate::verdict::{Action, Next, Note};
 impl Replay {
     /// Admits what was gathered for a session, as a batch, and observes what was recorded of it.
     pub(super) fn judge(&mut self, open: &mut Open, session: &Arc<str>) {
+        open.gathering.retain(|other| other != session);
+        let Some(start) = open.tracks.get(session).and_then(Track::start) else { return };
+        self.close_over(open, session, start);
         let Some(track) = open.tracks.get_mut(session) else { return };
         let pending = std::mem::take(&mut track.pending);
-        open.gathering.retain(|other| other != session);
-        if pending.is_empty() {
-            return;
-        }
         let (agent, track_round) = (Arc::clone(&track.agent), track.round);
         let policy = open.policy(&self.guard, &agent);
         let requests: Vec<_> = pending
@@ -77,6 +76,7 @@ impl Replay {
         let policy = open.policy(&self.guard, &agent);
         let Some(track) = open.tracks.get_mut(session) else { return };
         track.is_open = false;
+        open.running.retain(|other| other != session);
         let before = open.task.stopped().is_some();
         open.task.end_round(&policy, &track.agent);
         let notes = open.task.drain_remarks(&policy);

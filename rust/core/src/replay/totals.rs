@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 
 use super::row::Row;
+use crate::trace::{CallRecord, TraceEvent};
 use crate::verdict::{reason_name, Action};
 
 /// Counts over a replay.
@@ -52,5 +53,28 @@ impl Totals {
             self.saved = self.saved.saturating_add(1);
         }
         row.stop.is_some() || !coalesced
+    }
+}
+
+/// Tokens and money that a record tells of, and whether the task had been stopped by then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Used {
+    pub(crate) tokens: f64,
+    pub(crate) cost: f64,
+    pub(crate) after_stop: bool,
+}
+
+impl Used {
+    /// What an event tells of: tokens, and money.
+    pub(super) fn of(event: &TraceEvent) -> Option<(f64, f64)> {
+        match event {
+            TraceEvent::Usage { tokens, cost } => Some((*tokens, *cost)),
+            _ => None,
+        }
+    }
+
+    /// What a call tells of.
+    pub(super) fn of_call(call: &CallRecord) -> Option<(f64, f64)> {
+        call.outcome.tokens.map(|tokens| (tokens, 0.0))
     }
 }
