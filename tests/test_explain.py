@@ -201,6 +201,22 @@ def test_of_two_equal_calls_in_one_turn_the_second_is_allowed_in_a_turn_of_its_o
     assert ("own_turn", "in a turn of its own") in changes(body["explanation"])
 
 
+def test_a_turn_of_another_agent_that_is_open_by_then_is_seen_to_its_end(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def edit(order: str) -> dict[str, Any]:
+        arguments = {"order": order}
+        return {"session": "coder", "task": "t", "round": 1, "tool": "edit", "arguments": arguments, "result": {}}
+
+    looks = [look(task="t", round=number) for number in (1, 2, 3)]
+    whole = ["desk.yaml", "--session", "s", "--at", "3"]
+    body = told(capsys, trace(desk, *looks[:2], edit("1"), looks[2], edit("2")), "--policy", *whole)
+    # the coder's turn was not over, so that its edit ends no repeat yet
+    assert body["explanation"]["reasons"] == ["exact_repeat"]
+    body = told(capsys, trace(desk, *looks[:2], edit("1"), edit("2"), looks[2]), "--policy", *whole)
+    assert body["explanation"]["action"] == "allow"
+
+
 def test_nothing_is_told_where_nothing_helps(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     explanation = call(capsys, "missing", {})
     assert (explanation["reasons"], explanation["allowed_instead"]) == (["unknown_tool"], [])
