@@ -157,6 +157,57 @@ def test_a_command_is_told_by_its_text(command: str, expected: list[str], gates:
     assert told(gates["shell"], "run_cmd", {"cmd": command}) == expected
 
 
+WAITS = [
+    "",
+    "sleep 20",
+    "sleep 5; tail -n 3 build.log",
+    "sleep 5 && ls -la; cat 'a file' | head -3",
+    "sleep 15; kubectl get pods",
+    "sleep 15; kubectl -n prod describe pod web-1 2>&1 | tail -5",
+    "sleep 1m\ncurl -sf http://localhost:8000/health",
+    "sleep 10; curl -s -o /dev/null -w '%{http_code}' http://host",
+    "sleep 10; docker logs --tail 5 web",
+    "sleep 10; docker compose ps",
+    "sleep 60; gh run view 12",
+    "sleep 60; gh pr checks",
+    "sleep 5; systemctl status web",
+    "sleep 5; aws ecs describe-services --cluster a",
+]
+WORK_AFTER_A_SLEEP = [
+    "sleep 5; rm a",
+    "sleep 5; tail log > b",
+    "sleep 5; ls $(make)",
+    "sleep 5; kubectl delete pod web",
+    "sleep 5; docker restart web",
+    "sleep 5; gh run rerun 12",
+    "sleep 5; curl -X POST http://host",
+    "sleep 5; curl -s -d a=1 http://host",
+    "sleep 5; find . -name a -delete",
+    "sleep 5; python poll.py",
+    "sleep 5; cat a\nrm a",
+    "sleep 5; ls | xargs rm",
+]
+
+
+def repeated(gate: Gate, command: str) -> str:
+    """What the verdict on the 4th equal call of a command is."""
+    task = gate.task("t")
+    for _ in range(3):
+        verdict = task.admit("bash", {"command": command})
+        task.observe(verdict.call_id, result="the same")
+    return task.admit("bash", {"command": command}).action
+
+
+@pytest.mark.parametrize("command", WAITS)
+def test_a_wait_may_be_repeated(command: str, gates: dict[str, Gate]) -> None:
+    assert repeated(gates["shell"], command) == "allow"
+
+
+@pytest.mark.parametrize("command", WORK_AFTER_A_SLEEP)
+def test_work_after_a_sleep_is_no_wait(command: str, gates: dict[str, Gate]) -> None:
+    assert repeated(gates["shell"], command) == "refuse"
+
+
 @pytest.mark.parametrize("arguments", [{}, {"command": None}, {"command": ["ls"]}, {"command": 3}, {"text": "ls"}])
 def test_a_command_that_is_no_text_may_be_anything(arguments: dict[str, Any], gates: dict[str, Gate]) -> None:
     assert told(gates["shell"], "bash", arguments) == ["unknown"]
