@@ -1,8 +1,7 @@
 //! What a result brings that the task did not know: records, leaves, ranges, pages.
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use callgate_value::{write_loosened, Loosening, Symbol, SymbolKey, Value};
+use callgate_value::{with_buffer, write_loosened, Loosening, Mask, Symbol, SymbolKey, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -13,27 +12,27 @@ use crate::policy::NOTHING;
 /// Leaves looked at in one result; a larger result is known by these.
 const MOST_LEAVES: usize = 20_000;
 /// The items of a result's records, by key.
-pub(crate) fn record_items(key: &SymbolKey, records: &[Value], by: &[String], mask: Mask<'_>) -> Vec<u64> {
-    let item = |record: &Value| {
-        let mut text = b"record:".to_vec();
-        let loosening = Loosening { ignore: &[], mask: Some(mask) };
-        match write_loosened(&record_key(record, by), loosening, &mut text) {
-            Ok(()) => key.bytes(&text).0,
-            Err(_) => NOTHING.0,
-        }
-    };
-    records.iter().map(item).collect()
+pub(crate) fn record_items(key: &SymbolKey, records: &[Value], by: &[String], mask: Option<Mask<'_>>) -> Vec<u64> {
+    let loosening = Loosening { ignore: &[], mask };
+    with_buffer(|text| {
+        let item = |record: &Value| {
+            text.clear();
+            text.extend_from_slice(b"record:");
+            match write_loosened(&record_key(record, by), loosening, text) {
+                Ok(()) => key.bytes(text).0,
+                Err(_) => NOTHING.0,
+            }
+        };
+        records.iter().map(item).collect()
+    })
 }
 
 /// The leaves of a result without its ignored top-level fields, strings masked.
-pub(crate) fn leaf_items(key: &SymbolKey, result: &Value, ignore: &[String], mask: Mask<'_>) -> Vec<u64> {
+pub(crate) fn leaf_items(key: &SymbolKey, result: &Value, ignore: &[String], mask: Option<Mask<'_>>) -> Vec<u64> {
     let mut found = Vec::new();
-    leaves(key, result, ignore, mask, &mut Vec::new(), &mut found);
+    with_buffer(|path| leaves(key, result, ignore, Loosening { ignore: &[], mask }, path, &mut found));
     found
 }
-
-/// How a result's strings are masked before they are compared.
-pub(crate) type Mask<'m> = &'m dyn Fn(&str) -> Cow<'_, str>;
 
 /// The key of a record: its key fields, or all of it.
 pub(crate) fn record_key(record: &Value, by: &[String]) -> Value {
@@ -43,7 +42,14 @@ pub(crate) fn record_key(record: &Value, by: &[String]) -> Value {
     Value::List(by.iter().map(|field| record.get(field).cloned().unwrap_or(Value::Null)).collect())
 }
 
-fn leaves(key: &SymbolKey, value: &Value, ignore: &[String], mask: Mask<'_>, path: &mut Vec<u8>, found: &mut Vec<u64>) {
+fn leaves(
+    key: &SymbolKey,
+    value: &Value,
+    ignore: &[String],
+    loosening: Loosening<'_>,
+    path: &mut Vec<u8>,
+    found: &mut Vec<u64>,
+) {
     if found.len() >= MOST_LEAVES {
         return;
     }
@@ -54,7 +60,7 @@ fn leaves(key: &SymbolKey, value: &Value, ignore: &[String], mask: Mask<'_>, pat
         Value::List(items) => {
             path.extend_from_slice(b"\xFF*");
             for item in items {
-                leaves(key, item, &[], mask, path, found);
+                leaves(key, item, &[], loosening, path, found);
             }
         }
         Value::Map(map) => {
@@ -64,13 +70,13 @@ fn leaves(key: &SymbolKey, value: &Value, ignore: &[String], mask: Mask<'_>, pat
                 }
                 path.push(0xFF);
                 path.extend_from_slice(name.as_bytes());
-                leaves(key, item, &[], mask, path, found);
+                leaves(key, item, &[], loosening, path, found);
                 path.truncate(length);
             }
         }
         scalar => {
             path.push(0xFE);
-            if write_loosened(scalar, Loosening { ignore: &[], mask: Some(mask) }, path).is_ok() {
+            if write_loosened(scalar, loosening, path).is_ok() {
                 found.push(key.bytes(path).0);
             }
         }
@@ -197,13 +203,9 @@ mod tests {
     use super::*;
     use callgate_value::read_json;
 
-    fn unmasked(text: &str) -> Cow<'_, str> {
-        Cow::Borrowed(text)
-    }
-
     fn offer(text: &str) -> Offer {
         let value = read_json(text.as_bytes()).unwrap();
-        Offer { items: leaf_items(&SymbolKey::new([1; 16]), &value, &[], &unmasked), covered: None }
+        Offer { items: leaf_items(&SymbolKey::new([1; 16]), &value, &[], None), covered: None }
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! What came back from a call, and what it is by the tool's manifest: failed or not, class, grade, identity.
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::sync::Arc;
 
-use callgate_value::{mask_failure, mask_success, mask_words, to_json, Loosening, Map, Symbol, SymbolKey, Value};
+use callgate_value::{mask_failure, mask_success, mask_words, to_json, Loosening, Map, Mask, Symbol, SymbolKey, Value};
 
 use crate::call::Call;
 use crate::expression::{EvaluationError, Expression, Scope};
@@ -134,12 +135,22 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
         return failure(key, call, (&reported, outcome), call_scope(), trouble);
     }
     let scope = bare;
+    let masked = Cell::new(false);
+    let mask = masking(|text| {
+        let stripped = strip(tool, text, mask_success);
+        masked.set(masked.get() || matches!(stripped, Cow::Owned(_)));
+        stripped
+    });
+    // whether its symbol was made of all of it, and nothing had to be masked
+    let mut is_plain = false;
     let result_symbol = result.and_then(|result| {
         let version = contract
             .version
             .as_ref()
             .and_then(|version| or_trouble(present(version.evaluate(&scope)), version, &mut trouble).flatten());
-        identity(key, tool, result, version.as_deref(), outcome.digest.as_deref())
+        let symbol = identity(key, (tool, &mask), result, version.as_deref(), outcome.digest.as_deref());
+        is_plain = version.is_none() && outcome.digest.is_none() && symbol.is_some() && !masked.get();
+        symbol
     });
     let result_symbol = result_symbol.or_else(|| {
         let digest = outcome.digest.as_deref()?;
@@ -163,16 +174,16 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
         Some(_) if empty => Grade::Empty,
         Some(_) => grade(tool, records),
     };
-    let mask = masking(|text| strip(tool, text, mask_success));
+    let mask: Option<Mask<'_>> = if is_plain && contract.ignore.is_empty() { None } else { Some(&mask) };
     let offer = result.map_or_else(Offer::default, |result| Offer {
         items: match (records, &outcome.digest, result_symbol) {
             (None, Some(_), Some(symbol)) => vec![symbol],
-            (None, None, Some(symbol)) => match gain::leaf_items(key, result, &contract.ignore, &mask) {
+            (None, None, Some(symbol)) => match gain::leaf_items(key, result, &contract.ignore, mask) {
                 none if none.is_empty() => vec![symbol],
                 items => items,
             },
             (None, _, None) => Vec::new(),
-            (Some(records), _, _) => gain::record_items(key, records, &contract.key, &mask),
+            (Some(records), _, _) => gain::record_items(key, records, &contract.key, mask),
         },
         covered: covered(key, call, &scope, &mut trouble),
     });
@@ -374,7 +385,7 @@ fn own_words(arguments: &Value) -> Vec<&str> {
 
 fn identity(
     key: &SymbolKey,
-    tool: &Tool,
+    (tool, mask): (&Tool, Mask<'_>),
     result: &Value,
     version: Option<&Value>,
     digest: Option<&str>,
@@ -387,8 +398,7 @@ fn identity(
         return Some(key.join(&[key.bytes(b"digest"), key.bytes(digest.as_bytes())]).0);
     }
     let ignore: Vec<&str> = tool.result.ignore.iter().map(String::as_str).collect();
-    let mask = masking(|text| strip(tool, text, mask_success));
-    key.value(result, Loosening { ignore: &ignore, mask: Some(&mask) }).ok().map(|symbol| symbol.0)
+    key.value(result, Loosening { ignore: &ignore, mask: Some(mask) }).ok().map(|symbol| symbol.0)
 }
 
 fn records<'a>(

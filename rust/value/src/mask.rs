@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use memchr::{memchr3_iter, memchr_iter};
 use regex::Regex;
 
 // ASCII classes throughout: what is masked is ASCII, and only they let the regex engine build its fast automaton. What
@@ -171,16 +172,11 @@ fn is_whole(text: &str, start: usize, end: usize) -> bool {
 
 /// A cheap look for what every temporary path holds: `tmp`, `temp` or `var/folders` beside a separator.
 fn may_hold_temp_path(text: &[u8]) -> bool {
-    let mut rest = text;
     // Each kind has an `m` with a `p` after it, or is under `/folders/`.
-    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'/' | b'\\' | b'%' | b'$')) {
-        let (_, tail) = rest.split_at(at);
-        let word = tail.get(1..).unwrap_or_default();
+    let leads = |at: usize| {
+        let word = text.get(at.saturating_add(1)..).unwrap_or_default();
         let starts = |name: &[u8]| word.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
-        if starts(b"tmp") || starts(b"temp") || starts(b"{tmp") || starts(b"folders/") {
-            return true;
-        }
-        rest = word;
-    }
-    false
+        starts(b"tmp") || starts(b"temp") || starts(b"{tmp") || starts(b"folders/")
+    };
+    memchr3_iter(b'/', b'\\', b'%', text).chain(memchr_iter(b'$', text)).any(leads)
 }

@@ -33,7 +33,10 @@ impl Text {
     /// For messages: lone surrogates become U+FFFD.
     #[must_use]
     pub fn to_lossy(&self) -> std::borrow::Cow<'_, str> {
-        String::from_utf8_lossy(self.as_bytes())
+        match self {
+            Self::Utf8(text) => std::borrow::Cow::Borrowed(text),
+            Self::Surrogates(bytes) => String::from_utf8_lossy(bytes),
+        }
     }
 }
 

@@ -104,6 +104,24 @@ impl From<Saved> for Shared {
     }
 }
 
+/// Which rows were read for an operation: what it takes out of them is gone.
+struct Read {
+    /// Whether the hold had ended, where there was one.
+    ended: Option<bool>,
+    entries: Vec<String>,
+    denials: Vec<String>,
+}
+
+impl Read {
+    fn of(rows: &Rows) -> Self {
+        Self {
+            ended: rows.hold.as_ref().map(|hold| hold.ended),
+            entries: rows.entries.keys().cloned().collect(),
+            denials: rows.denials.iter().cloned().collect(),
+        }
+    }
+}
+
 impl Shared {
     /// Nothing is known yet.
     #[must_use]
@@ -114,18 +132,18 @@ impl Shared {
     /// Takes what a claim asks for, all of it or nothing, and says how everything stands.
     pub fn commit(&mut self, claim: &Claim, now: f64) -> Grant {
         self.sweep_in_time(now);
-        let mut before = self.rows(&claim.id, &claim.task);
+        let mut rows = self.rows(&claim.id, &claim.task);
         for breaker in &claim.breakers {
-            self.read_breaker(&mut before, &breaker.name);
+            self.read_breaker(&mut rows, &breaker.name);
         }
         if let Some(effect) = &claim.effect {
-            self.read_entry(&mut before, &effect.effect.key);
-            self.read_doubts(&mut before, &claim.task, &effect.effect.tool, now);
+            self.read_entry(&mut rows, &effect.effect.key);
+            self.read_doubts(&mut rows, &claim.task, &effect.effect.tool, now);
         }
-        self.read_denials(&mut before, &claim.task, &claim.denials);
-        let mut after = before.clone();
-        let grant = operation::commit(&mut after, claim, now);
-        self.write(&claim.task, after, &before);
+        self.read_denials(&mut rows, &claim.task, &claim.denials);
+        let read = Read::of(&rows);
+        let grant = operation::commit(&mut rows, claim, now);
+        self.write(&claim.task, rows, read);
         grant
     }
 
@@ -133,20 +151,20 @@ impl Shared {
     pub fn settle(&mut self, settlement: &Settlement, now: f64) -> bool {
         self.sweep_in_time(now);
         let task = self.task_of(&settlement.id, &settlement.task);
-        let mut before = self.rows(&settlement.id, &task);
-        self.read_held(&mut before, settlement.effect.is_some().then_some(settlement.id.as_str()), now);
+        let mut rows = self.rows(&settlement.id, &task);
+        self.read_held(&mut rows, settlement.effect.is_some().then_some(settlement.id.as_str()), now);
         for resolution in &settlement.resolve {
-            self.read_entry(&mut before, &resolution.key);
+            self.read_entry(&mut rows, &resolution.key);
         }
         if let Some(late) = &settlement.late {
-            self.read_entry(&mut before, &late.effect.effect.key);
-            self.read_doubts(&mut before, &settlement.task, &late.effect.effect.tool, now);
+            self.read_entry(&mut rows, &late.effect.effect.key);
+            self.read_doubts(&mut rows, &settlement.task, &late.effect.effect.tool, now);
         }
-        self.read_denials(&mut before, &task, &settlement.lift);
-        self.read_denials(&mut before, &task, &settlement.deny);
-        let mut after = before.clone();
-        let new = operation::settle(&mut after, settlement, now);
-        self.write(&task, after, &before);
+        self.read_denials(&mut rows, &task, &settlement.lift);
+        self.read_denials(&mut rows, &task, &settlement.deny);
+        let read = Read::of(&rows);
+        let new = operation::settle(&mut rows, settlement, now);
+        self.write(&task, rows, read);
         new
     }
 
@@ -154,21 +172,21 @@ impl Shared {
     pub fn release(&mut self, id: &str, task: &str, now: f64) -> bool {
         self.sweep_in_time(now);
         let task = self.task_of(id, task);
-        let mut before = self.rows(id, &task);
-        self.read_held(&mut before, None, now);
-        let mut after = before.clone();
-        let new = operation::release(&mut after, id, &task, now);
-        self.write(&task, after, &before);
+        let mut rows = self.rows(id, &task);
+        self.read_held(&mut rows, None, now);
+        let read = Read::of(&rows);
+        let new = operation::release(&mut rows, id, &task, now);
+        self.write(&task, rows, read);
         new
     }
 
     /// Ends a doubt, or notes that it was looked into in vain; false where there is none.
     pub fn resolve(&mut self, resolution: &Resolution, now: f64) -> bool {
-        let mut before = Rows::default();
-        self.read_entry(&mut before, &resolution.key);
-        let mut after = before.clone();
-        let doubted = ledger::resolve(&mut after.entries, resolution, now);
-        self.write("", after, &before);
+        let mut rows = Rows::default();
+        self.read_entry(&mut rows, &resolution.key);
+        let read = Read::of(&rows);
+        let doubted = ledger::resolve(&mut rows.entries, resolution, now);
+        self.write("", rows, read);
         doubted
     }
 
@@ -279,13 +297,14 @@ impl Shared {
         self.holds.get(id).map_or(task, |hold| hold.task.as_str()).to_owned()
     }
 
-    fn rows(&self, id: &str, task: &str) -> Rows {
-        Rows { hold: self.holds.get(id).cloned(), counters: self.counters(task), ..Rows::default() }
+    /// The hold is taken out: `write` puts it back.
+    fn rows(&mut self, id: &str, task: &str) -> Rows {
+        Rows { hold: self.holds.remove(id), counters: self.counters(task), ..Rows::default() }
     }
 
     /// What a hold names; where there is none, the entries that `owner` owns.
     fn read_held(&self, rows: &mut Rows, owner: Option<&str>, now: f64) {
-        let Some(hold) = rows.hold.clone() else {
+        let Some(hold) = rows.hold.take() else {
             if let Some(owner) = owner {
                 let owned = self.entries.values().filter(|entry| entry.owner == owner);
                 rows.entries.extend(owned.map(|entry| (entry.effect.key.clone(), entry.clone())));
@@ -299,6 +318,7 @@ impl Shared {
         for name in hold.passages.keys() {
             self.read_breaker(rows, name);
         }
+        rows.hold = Some(hold);
     }
 
     fn read_entry(&self, rows: &mut Rows, key: &str) {
@@ -327,28 +347,30 @@ impl Shared {
         }
     }
 
-    fn write(&mut self, task: &str, after: Rows, before: &Rows) {
-        let changes = after.since(before);
-        if changes.counters.is_some() || !changes.denials.is_empty() || self.tasks.contains_key(task) {
+    /// Puts back what an operation has made of the rows that were read for it.
+    fn write(&mut self, task: &str, rows: Rows, read: Read) {
+        let known = self.tasks.contains_key(task);
+        if known || !rows.counters.is_empty() || !rows.denials.is_empty() {
             let account = self.tasks.entry(task.to_owned()).or_default();
             account.turn = self.turn;
-            if let Some(counters) = changes.counters {
-                account.counters = counters;
+            account.counters = rows.counters;
+            for lifted in read.denials.iter().filter(|key| !rows.denials.contains(*key)) {
+                account.denials.remove(lifted);
             }
-            for (key, on) in changes.denials {
-                if on {
-                    account.denials.insert(key);
-                } else {
-                    account.denials.remove(&key);
-                }
+            account.denials.extend(rows.denials);
+        }
+        for gone in read.entries.into_iter().filter(|key| !rows.entries.contains_key(key)) {
+            self.put_entry(gone, None);
+        }
+        for (key, entry) in rows.entries {
+            if self.entries.get(&key) != Some(&entry) {
+                self.put_entry(key, Some(entry));
             }
         }
-        for (key, entry) in changes.entries {
-            self.put_entry(key, entry);
-        }
-        self.breakers.extend(changes.breakers);
-        if let Some(hold) = changes.hold {
-            if hold.is_idle() {
+        self.breakers.extend(rows.breakers);
+        if let Some(hold) = rows.hold {
+            // a hold is made, and later it ends: nothing else happens to it
+            if hold.is_idle() && read.ended != Some(hold.ended) {
                 self.ended.push_back(hold.id.clone());
                 if self.ended.len() > ENDED_CLAIMS {
                     self.ended.pop_front().and_then(|oldest| self.holds.remove(&oldest));
