@@ -4,14 +4,21 @@ Written from the policy language ("What feeds what") and `docs/semantics.md`, ne
 keeps its whole history in a list, and every count is found by looking back over it.
 """
 
-import itertools
 from typing import Any
 
 from specification.budgets import Budgets, limit
 from specification.calls import Call, Tool, tool_of_call, with_base
 from specification.detectors import BLIND, DETECTORS, PATIENT, Streak, polls
 from specification.effects import Ledger, has_effects
-from specification.feeding import fresh_look, gain, is_fruitless, is_retry, what_it_feeds
+from specification.feeding import (
+    alike,
+    fresh_look,
+    gain,
+    is_fruitless,
+    is_retry,
+    looks_at_new_target,
+    what_it_feeds,
+)
 from specification.history import (
     Approved,
     Counted,
@@ -196,17 +203,25 @@ class Task:
         if event == "model_usage":
             self.usage(tokens, cost, agent)
         elif event == "compaction" or (event == "user_turn" and by == "human"):
+            speaker = agent
             for agent in self.session_began:
                 if agent in self.rounds:
                     self.close(self.rounds[agent])
             resets = (self.policy.get("resets") or {}).get(event) or []
-            since = itertools.takewhile(
-                lambda entry: not (isinstance(entry, Reset) and entry.compaction), reversed(self.history)
-            )
-            moved_on = any(isinstance(entry, Reset) or (isinstance(entry, Turn) and entry.moves_on) for entry in since)
             # compacted again with nothing done in between: nothing is reset
-            anew = resets if event == "user_turn" or moved_on else []
-            self.history.append(Reset(anew, event == "compaction"))
+            again = event == "compaction" and not self.moved_on(speaker)
+            self.history.append(Reset([] if again else resets, speaker if event == "compaction" else None))
+
+    def moved_on(self, agent: str) -> bool:
+        """Tell whether anything was done since the agent's conversation was compacted last, if it was."""
+        for entry in reversed(self.history):
+            if isinstance(entry, Reset) and entry.compacted == agent:
+                return False
+            if isinstance(entry, Reset) and entry.compacted is None:
+                return True
+            if isinstance(entry, Turn) and (entry.moves_on or entry.progress):
+                return True
+        return True
 
     def begin_round(self, agent: str = "root", now: float | None = None) -> None:
         """Make all calls from here one round."""
@@ -651,6 +666,8 @@ class Task:
             turn.possible = success and effect in ("unknown", "ui") and call.new and not turn.landed
             turn.fruitless = is_fruitless(history, turn)
             turn.fresh = "" if outcome.erred else fresh_look(history, outcome)
+            turn.alike = any(alike(other, outcome) for other in before)
+            turn.new_target = not outcome.erred and looks_at_new_target(history, outcome)
         if turn.feeds == "wait":
             answers = polls(history, call)
             known = outcome.symbol is not None
@@ -708,6 +725,8 @@ class Task:
             or turn.outcome.erred
             or (turn.outcome.symbol is None and not turn.outcome.failed)
             or turn.fresh
+            or turn.alike
+            or turn.new_target
         ):
             return False
         idle: list[Turn] = []
@@ -721,7 +740,8 @@ class Task:
                 if brought or entry.writes:
                     break
                 told = entry.outcome.symbol is not None or entry.outcome.failed
-                if told and not entry.outcome.erred and not entry.fresh:
+                passed_over = entry.outcome.erred or entry.fresh or entry.alike or entry.new_target
+                if told and not passed_over:
                     idle.append(entry)
         stops = sum(entry.call.tool.declared or entry.feeds == "format" for entry in idle) >= exit_after
         if stops and left:

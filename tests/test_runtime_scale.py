@@ -21,7 +21,7 @@ WIDE = {"steps": 10**8, "tool_calls": 10**8, "tokens": 10**9}
 
 @pytest.fixture
 def task(tmp_path: Path) -> Task:
-    detectors = {"exact_repeat": {"note_after": 2, "refuse_after": 2}, "same_error": {"note_after": 3}}
+    detectors = {"exact_repeat": {"note_after": 2, "refuse_after": 2}, "no_gain": {"note_after": 3}}
     asks = {"id": "asks", "tools": ["pay"], "when": "true", "action": "ask"}
     policy(tmp_path, detectors=detectors, budgets=WIDE, rules=[asks], undeclared_tools="allow")
     return gate(tmp_path).task("t")
@@ -51,9 +51,11 @@ def test_a_turn_may_have_very_many_calls(task: Task, named: bool) -> None:
     assert verdicts[MANY + 7].reuse_of == verdicts[7].call_id
     notes = 0
     for n, verdict in reversed(list(enumerate(verdicts[:MANY]))):
-        notes += len(task.observe(verdict.call_id, error={"type": "broken", "message": f"part {n}"}).notes)
-    # one observation each, since no two failed alike; the third is noted, and each after it
-    assert notes == MANY - 2
+        result = [0, 1, *(int(digit) for digit in f"{n:b}")]
+        notes += len(task.observe(verdict.call_id, result=result).notes)
+    # one observation each, since no two brought the same list; after the first they bring nothing new, and the third of
+    # those is noted, and each after it
+    assert notes == MANY - 3
 
 
 def test_a_turn_may_give_very_many_calls_up(task: Task) -> None:

@@ -26,6 +26,9 @@ from specification.outcomes import Outcome
 
 Rungs = dict[str, Any]
 
+# Of failures that writes stand between, and of looks that only a write has made worth while, one in so many counts.
+BETWEEN_WRITES = 4
+
 
 @dataclass
 class Streak:
@@ -82,6 +85,11 @@ def last_time(turns: list[Turn]) -> float | None:
     return turns[-1].outcome.at if turns else None
 
 
+def is_mute(call: Call) -> bool:
+    """Tell whether a result says nothing but that the call was made: what comes of it is seen by other calls."""
+    return call.tool.transfer or call.tool.effect == "ui"
+
+
 def exact_repeat(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
     run: list[Turn] = []
     for entry in history.back("repeats"):
@@ -89,12 +97,16 @@ def exact_repeat(history: History, call: Call, rungs: Rungs, seen: Outcome | Non
             continue
         if entry.progress or ends_repeats(entry, call):
             break
-        if call.tool.transfer and entry.works:
+        own = (entry.call.agent, entry.call.loose) == (call.agent, call.loose)
+        over = is_mute(call) and entry.works
+        if over and not own:
             break
-        if entry.feeds == "all" and entry.call.agent == call.agent and entry.call.loose == call.loose:
+        if entry.feeds == "all" and own:
             if entry.outcome.symbol is None or (run and not history.equal(entry.outcome, run[0].outcome)):
                 break
             run.insert(0, entry)
+        if over:
+            break
     streak = Streak(len(run), last_time(run), the_call(call), began=first_of(run))
     sufficient = rungs.get("sufficient_reads")
     if sufficient and run and call.tool.effect == "read" and run[-1].outcome.grade == "sufficient":
@@ -151,12 +163,18 @@ def period(symbols: list[Any], rungs: Rungs, mismatches: int) -> int | None:
 
 def cycle(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
     merged: list[Turn] = []
+    session: list[Turn] = []
+    written = False
     for entry in history.back("repeats"):
         if isinstance(entry, Turn) and entry.progress:
             break
-        if isinstance(entry, Turn) and entry.feeds == "all":
-            merged.insert(0, entry)
-    session = [turn for turn in merged if turn.call.agent == call.agent]
+        if isinstance(entry, Turn):
+            own = entry.call.agent == call.agent
+            written |= not own and (entry.possible or (entry.landed and not entry.fruitless))
+            if entry.feeds == "all":
+                merged.insert(0, entry)
+                if own and not written:
+                    session.insert(0, entry)
     streaks = []
     for stream in (session, merged):
         symbols = [
@@ -166,7 +184,7 @@ def cycle(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> l
                 turn.call.agent,
                 turn.call.loose,
                 turn.outcome.symbol,
-                history.worked(turn) if turn.call.tool.transfer else 0,
+                history.worked(turn) if is_mute(turn.call) else 0,
             )
             for turn in stream
         ]
@@ -192,7 +210,7 @@ def oscillation(history: History, call: Call, rungs: Rungs, seen: Outcome | None
     before: Turn | None = None
     for turn in reads:
         assert turn.known_share is not None
-        if turn.fresh and turn.known_share >= rungs.get("known_records", 0.8):
+        if (turn.fresh or turn.alike) and turn.known_share >= rungs.get("known_records", 0.8):
             continue
         if turn.known_share < rungs.get("known_records", 0.8):
             counted = []
@@ -209,10 +227,6 @@ def few_differ(one: Call, other: Call, at_most: float) -> bool:
     names = set(one.normal) | set(other.normal)
     differ = sum(one.normal.get(name, absent) != other.normal.get(name, absent) for name in names)
     return differ == 1 or bool(differ > 0 and differ / len(names) <= at_most)
-
-
-# Of failures that writes stand between, one in so many counts.
-BETWEEN_WRITES = 4
 
 
 def same_error(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
@@ -247,7 +261,9 @@ def same_error(history: History, call: Call, rungs: Rungs, seen: Outcome | None)
 
 
 def same_result(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
-    reads = reads_of_tool(history, call, "results")
+    reads = [turn for turn in reads_of_tool(history, call, "results") if not turn.alike]
+    if seen is not None and (not reads or reads[-1].outcome is not seen):
+        return []
     calls = set()
     began: Turn | None = None
     for turn in reversed(reads):
@@ -261,12 +277,17 @@ def same_result(history: History, call: Call, rungs: Rungs, seen: Outcome | None
 def no_gain(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
     reads = reads_of_tool(history, call, "gain")
     counted: list[Turn] = []
+    after_writes = 0
     for turn in reads:
         if turn.cells if turn.towards_needs else turn.gain:
-            counted = []
-        elif not turn.fresh:
-            counted.append(turn)
-    if seen is not None and next(turn for turn in reads if turn.outcome is seen).fresh:
+            counted, after_writes = [], 0
+        elif turn.alike or turn.fresh in ("wanted", "shared"):
+            continue
+        else:
+            after_writes += bool(turn.fresh)
+            if not turn.fresh or after_writes % BETWEEN_WRITES == 0:
+                counted.append(turn)
+    if seen is not None and (not counted or counted[-1].outcome is not seen):
         return []
     if seen is None and asks_for_more(history, call):
         return []
@@ -300,14 +321,18 @@ def covered(turns: list[Turn], call: Call) -> bool:
 def empty_streak(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
     reads = reads_of_tool(history, call, "results")
     counted: list[Turn] = []
-    for turn in reversed(reads):
+    after_writes = 0
+    for turn in reads:
         if turn.outcome.grade != "empty":
-            break
-        if turn.fresh and turn.fresh != "may have":
-            if turn.outcome is seen:
-                return []
+            counted, after_writes = [], 0
+        elif turn.alike or turn.fresh in ("wanted", "shared"):
             continue
-        counted.insert(0, turn)
+        else:
+            after_writes += turn.fresh == "changed"
+            if turn.fresh != "changed" or after_writes % BETWEEN_WRITES == 0:
+                counted.append(turn)
+    if seen is not None and (not counted or counted[-1].outcome is not seen):
+        return []
     return [Streak(len(counted), last_time(counted), the_reads(call), began=first_of(counted))]
 
 

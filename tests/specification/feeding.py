@@ -9,7 +9,6 @@ from specification.history import (
     Reset,
     Turn,
     ends_repeats,
-    ends_run,
     is_written_by,
 )
 from specification.outcomes import Outcome
@@ -68,8 +67,9 @@ def transient_failures(history: History, call: Call) -> int:
     return count
 
 
-# So often may the same be written with nothing new in between, and by so many agents what another one has seen be read.
-LANDINGS, SHARED_LOOKS = 3, 16
+# How often, with nothing new in between, the same may be written, agents may look at what another one has seen, and
+# targets be looked at for the first time.
+LANDINGS, SHARED_LOOKS, TARGETS = 3, 32, 24
 
 
 def fresh_look(history: History, outcome: Outcome) -> str:
@@ -89,7 +89,7 @@ def fresh_look(history: History, outcome: Outcome) -> str:
     since = history[history.index(own[-1]) + 1 :]
     if any(isinstance(entry, Reset) and "repeats" in entry.names for entry in since):
         return "wanted"
-    writes = [entry for entry in since if isinstance(entry, Turn) and ends_run(entry, call) and not entry.fruitless]
+    writes = [entry for entry in since if isinstance(entry, Turn) and ends_repeats(entry, call) and not entry.fruitless]
     if not writes:
         return ""
     return "changed" if any(is_written_by(write, call) for write in writes) else "may have"
@@ -97,10 +97,22 @@ def fresh_look(history: History, outcome: Outcome) -> str:
 
 def is_fruitless(history: History, turn: Turn) -> bool:
     """Tell whether a call did or sent once more what was done often enough, while nothing new came of it."""
-    if not turn.changes or turn.gain:
+    if not turn.changes or turn.call.new:
         return False
     before = [other for other in history.in_vain() if other.changes and other.call.loose == turn.call.loose]
     return len(before) >= LANDINGS
+
+
+def looks_at_new_target(history: History, outcome: Outcome) -> bool:
+    """Tell whether a read is its agent's first look at one more target, of those that are not too many."""
+    call = outcome.call
+    if call.tool.effect != "read" or not outcome.succeeded_known or call.target is None or outcome.grade == "empty":
+        return False
+    place = (call.agent, call.tool.name, call.target)
+    looks = [turn for turn in history.fed() if turn.call.tool.effect == "read" and turn.outcome.symbol is not None]
+    if any((turn.call.agent, turn.call.tool.name, turn.call.target) == place for turn in looks):
+        return False
+    return sum(turn.new_target for turn in history.in_vain()) < TARGETS
 
 
 def gain(history: History, outcome: Outcome) -> tuple[int, float | None]:
@@ -132,7 +144,14 @@ def same_outcome(earlier: Outcome, later: Outcome) -> bool:
     if later.klass == "transient":
         return earlier.klass == "transient"
     if later.failed and earlier.klass != "transient":
-        return (earlier.type, earlier.status, earlier.text) == (later.type, later.status, later.text)
+        return later.symbol is not None and earlier.symbol is not None and earlier.error_key == later.error_key
     if later.failed:
         return False
-    return earlier.symbol is not None and earlier.symbol == later.symbol and earlier.call.loose == later.call.loose
+    return alike(earlier, later) and earlier.call.loose == later.call.loose
+
+
+def alike(earlier: Outcome, later: Outcome) -> bool:
+    """Tell whether a member of a batch brought what an earlier one of the same tool has brought."""
+    if earlier.call.tool.name != later.call.tool.name or earlier.failed or later.failed:
+        return False
+    return earlier.symbol is not None and earlier.symbol == later.symbol

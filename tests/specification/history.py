@@ -34,7 +34,8 @@ class Turn:
     `wait` (`stale_wait`), `none`, or `double` where an earlier member of its batch has said it. A `fresh` one is a read
     that was worth making although it may bring nothing new: what it looks at has `changed`, or `may have`; or its
     answer is `wanted` again, or for the first time by an agent, where another one had it (`shared`). A `fruitless` one
-    wrote or sent once more what was written again and again, while nothing came of it.
+    wrote or sent once more what was written again and again, while nothing came of it; one that is `alike` brought what
+    an earlier call of its round had brought; a `new_target` is its agent's first look at one of the tool's targets.
     """
 
     call: Call
@@ -49,6 +50,8 @@ class Turn:
     progress: bool = False
     fresh: str = ""
     fruitless: bool = False
+    alike: bool = False
+    new_target: bool = False
 
     @property
     def changes(self) -> bool:
@@ -69,7 +72,14 @@ class Turn:
     @property
     def works(self) -> bool:
         """Tell whether it makes passing control on no repeat: it brought something, or wrote it for the first time."""
-        return not self.call.tool.transfer and bool(self.gain or (self.call.new and (self.changes or self.possible)))
+        writes = self.call.new and (self.changes or self.possible) and self.call.tool.effect != "ui"
+        return not self.call.tool.transfer and bool(self.gain or self.new_target or writes)
+
+    @property
+    def is_news(self) -> bool:
+        """Tell whether something new came of it, so that what was done before it was not in vain."""
+        found = bool(self.gain) and not self.changes
+        return found or self.progress or (self.call.new and (self.changes or self.possible))
 
 
 @dataclass(eq=False)
@@ -105,10 +115,10 @@ class Counted:
 
 @dataclass(eq=False)
 class Reset:
-    """An event that resets what the policy names; by a person, or because the conversation was compacted."""
+    """An event that resets what the policy names: a person spoke, or an agent's conversation was `compacted`."""
 
     names: list[str]
-    compaction: bool = False
+    compacted: str | None = None
 
 
 Entry = Dispatched | Ended | Turn | Refused | Denied | Approved | Counted | Reset
@@ -125,14 +135,14 @@ class History(list[Entry]):
             yield entry
 
     def in_vain(self) -> list[Turn]:
-        """Give the turns since anything new came, the last first: a gain, progress of a poll, a person's turn."""
+        """Give the turns since anything new came, the one that brought it included, the last first."""
         turns = []
         for entry in reversed(self):
-            if isinstance(entry, Reset) and not entry.compaction and "repeats" in entry.names:
+            if isinstance(entry, Reset) and entry.compacted is None and "repeats" in entry.names:
                 break
             if isinstance(entry, Turn):
                 turns.append(entry)
-                if entry.gain or entry.progress:
+                if entry.is_news:
                     break
         return turns
 
@@ -141,10 +151,9 @@ class History(list[Entry]):
         turns = [entry for entry in self.back(group) if isinstance(entry, Turn) and entry.feeds == "all"]
         return turns[::-1]
 
-    def worked(self, end: Entry | None = None) -> int:
-        """Count the calls before an entry that brought or wrote something, transfers left out."""
-        entries = self if end is None else self[: self.index(end)]
-        return sum(isinstance(entry, Turn) and entry.works for entry in entries)
+    def worked(self, last: Entry) -> int:
+        """Count the calls up to an entry, transfers left out, that brought or wrote something."""
+        return sum(isinstance(entry, Turn) and entry.works for entry in self[: self.index(last) + 1])
 
     def read_version(self) -> int:
         """Count what may have changed the world: dispatches and ends of calls that are more than reads."""

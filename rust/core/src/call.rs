@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use callgate_value::{Symbol, Value};
 
-use crate::policy::Tool;
+use crate::policy::{Effect, Tool};
 
 /// A call as the host hands it over.
 #[derive(Clone, Debug)]
@@ -85,6 +85,11 @@ impl Call {
         let key = pass_as.filter(|it| it.in_schema).map(|_| "0".repeat(64));
         let whole = key.and_then(|key| crate::claims::with_key(self, &key));
         Some(schema.faults(whole.as_ref().unwrap_or(&self.arguments)))
+    }
+
+    /// Whether its result says nothing but that it was made: what comes of it is seen by other calls.
+    pub(crate) fn is_mute(&self) -> bool {
+        self.tool.transfer || self.tool.effect == Effect::Ui
     }
 
     /// Whether its outcome is judged as a read's.

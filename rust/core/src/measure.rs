@@ -1,8 +1,6 @@
 //! Runs the detectors over symbols that stand for calls: for measurements, and nothing else.
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
-
 use callgate_value::{Map, Symbol, SymbolKey, Value};
 use rustc_hash::FxHashMap;
 
@@ -77,7 +75,7 @@ impl Task {
         self.gather(policy, call, &Held::default(), &mut findings);
         self.dispatch(policy, call, seen.at);
         self.came_back(call);
-        self.feed(policy, seen, &mut FxHashSet::default(), &mut closed);
+        self.feed(policy, seen, &mut None, &mut closed);
         findings.len().saturating_add(closed.remarks.notes.len())
     }
 }
@@ -137,6 +135,8 @@ fn observation(call: &Arc<Call>, id: &Arc<str>, now: f64) -> Observation {
         cells: 0,
         feeds_needs: false,
         fresh_look: None,
+        alike: false,
+        new_target: false,
         worked: 0,
     }
 }

@@ -66,7 +66,7 @@ impl Task {
             self.incidents.close(&IncidentKey::Rule(rule));
         }
         let session = call.session;
-        self.forget_before_wait(session);
+        self.catch_up(session);
         let again = told.iter().any(|(reason, _)| *reason == Reason::AmbiguousEffect);
         let round = self.sessions.get(session).and_then(|session| session.round.as_ref());
         // it coalesces with an equal call of its round that was dispatched, and only with such

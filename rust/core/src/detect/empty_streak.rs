@@ -3,7 +3,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::same_result::{incident, place};
-use super::tally::Tally;
+use super::tally::Reads;
 use super::{counted, Before, Detector, Dispatch, FreshLook, Observation, Remarks};
 use crate::bounds::{make_room, PLACES};
 use crate::call::Call;
@@ -14,28 +14,28 @@ use crate::Reason;
 /// Empty answers in a row, by tool and target.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct EmptyStreak {
-    streaks: FxHashMap<u64, Tally>,
+    streaks: FxHashMap<u64, Reads>,
 }
 
 impl Detector for EmptyStreak {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
         let rungs = before.thresholds.empty_streak.as_ref().filter(|_| call.is_read())?;
-        let tally = self.streaks.get(&place(call))?;
+        let tally = &self.streaks.get(&place(call))?.tally;
         tally.refuses(rungs, before.now).then(|| {
             Finding::refuse(Reason::EmptyStreak, counted(tally.count, rungs.refuse_after)).within(incident(call))
         })
     }
 
     fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {
-        if let (Some(tally), Some(rungs)) = (self.streaks.get_mut(&place(call)), &judged_by.empty_streak) {
-            tally.dispatched(rungs, now, call);
+        if let (Some(reads), Some(rungs)) = (self.streaks.get_mut(&place(call)), &judged_by.empty_streak) {
+            reads.tally.dispatched(rungs, now, call);
         }
     }
 
     fn returned(&mut self, call: &Call) {
-        if let Some(tally) = self.streaks.get_mut(&place(call)) {
-            tally.returned(call);
+        if let Some(reads) = self.streaks.get_mut(&place(call)) {
+            reads.tally.returned(call);
         }
     }
 
@@ -47,14 +47,17 @@ impl Detector for EmptyStreak {
             self.streaks.remove(&place(&seen.call));
             return;
         }
-        // to write something down somewhere does not make a search that finds nothing a better one
-        if matches!(seen.fresh_look, Some(FreshLook::Wanted | FreshLook::Changed)) {
+        if seen.alike || seen.fresh_look == Some(FreshLook::Wanted) {
             return;
         }
         make_room(&mut self.streaks, &place(&seen.call), PLACES);
-        let tally = self.streaks.entry(place(&seen.call)).or_default();
-        tally.add(seen.at);
-        remarks.count(Reason::EmptyStreak, seen, |by| by.empty_streak.as_ref(), tally.count);
+        let reads = self.streaks.entry(place(&seen.call)).or_default();
+        // to write something down somewhere does not make a search that finds nothing a better one
+        if seen.fresh_look == Some(FreshLook::Changed) && !reads.looked_after_write() {
+            return;
+        }
+        reads.tally.add(seen.at);
+        remarks.count(Reason::EmptyStreak, seen, |by| by.empty_streak.as_ref(), reads.tally.count);
     }
 
     fn reset(&mut self, resets: Resets) {

@@ -24,8 +24,8 @@ struct Run {
     failure: Option<u64>,
     others: u64,
     sufficient: bool,
-    /// For transfers: how much had been brought to the task. They say nothing but that control was passed on, and doing so
-    /// again is no repeat once somebody has worked.
+    /// For transfers and the like: how much had been brought to the task. They say nothing but that control was passed on,
+    /// or a key pressed, and doing so again is no repeat once something has come of it.
     worked: Option<u64>,
 }
 
@@ -87,7 +87,7 @@ impl Detector for ExactRepeat {
         run.result = result;
         run.failure = seen.judged.failure;
         run.others = seen.others;
-        run.worked = seen.call.tool.transfer.then_some(seen.worked);
+        run.worked = seen.call.is_mute().then_some(seen.worked);
         run.sufficient = seen.judged.grade == Grade::Sufficient;
         let count = run.tally.count;
         remarks.count(Reason::ExactRepeat, seen, |by| by.exact_repeat.as_ref().map(|it| &it.rungs), count);

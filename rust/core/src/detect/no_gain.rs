@@ -3,7 +3,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::same_result::{incident, place};
-use super::tally::Tally;
+use super::tally::Reads;
 use super::{counted, Before, Detector, Dispatch, FreshLook, Observation, Remarks, Said, Stake, Write};
 use crate::bounds::{make_room, CALLS, PLACES};
 use crate::call::Call;
@@ -15,7 +15,7 @@ use crate::Reason;
 /// worth repeating is a fresh look: that it brings nothing new is no news of the tool.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct NoGain {
-    streaks: FxHashMap<u64, Tally>,
+    streaks: FxHashMap<u64, Reads>,
     /// Reads that nothing has made worth repeating since their last outcome, by loose identity.
     looked: FxHashMap<u64, Stake>,
     /// Those that a write may have made so, and another one may still say so.
@@ -28,7 +28,7 @@ impl Detector for NoGain {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
         let rungs = &before.thresholds.no_gain.as_ref().filter(|_| call.is_read() && !before.uncovered)?.rungs;
-        let tally = self.streaks.get(&place(call))?;
+        let tally = &self.streaks.get(&place(call))?.tally;
         tally
             .refuses(rungs, before.now)
             .then(|| Finding::refuse(Reason::NoGain, counted(tally.count, rungs.refuse_after)).within(incident(call)))
@@ -39,14 +39,14 @@ impl Detector for NoGain {
         if uncovered {
             return;
         }
-        if let (Some(tally), Some(no_gain)) = (self.streaks.get_mut(&place(call)), &judged_by.no_gain) {
-            tally.dispatched(&no_gain.rungs, now, call);
+        if let (Some(reads), Some(no_gain)) = (self.streaks.get_mut(&place(call)), &judged_by.no_gain) {
+            reads.tally.dispatched(&no_gain.rungs, now, call);
         }
     }
 
     fn returned(&mut self, call: &Call) {
-        if let Some(tally) = self.streaks.get_mut(&place(call)) {
-            tally.returned(call);
+        if let Some(reads) = self.streaks.get_mut(&place(call)) {
+            reads.tally.returned(call);
         }
     }
 
@@ -58,13 +58,16 @@ impl Detector for NoGain {
             self.streaks.remove(&place(&seen.call));
             return;
         }
-        if seen.fresh_look.is_some() {
+        if seen.alike || seen.fresh_look == Some(FreshLook::Wanted) {
             return;
         }
         make_room(&mut self.streaks, &place(&seen.call), PLACES);
-        let tally = self.streaks.entry(place(&seen.call)).or_default();
-        tally.add(seen.at);
-        remarks.count(Reason::NoGain, seen, |by| by.no_gain.as_ref().map(|it| &it.rungs), tally.count);
+        let reads = self.streaks.entry(place(&seen.call)).or_default();
+        if seen.fresh_look.is_some() && !reads.looked_after_write() {
+            return;
+        }
+        reads.tally.add(seen.at);
+        remarks.count(Reason::NoGain, seen, |by| by.no_gain.as_ref().map(|it| &it.rungs), reads.tally.count);
     }
 
     fn landed(&mut self, write: &Write<'_>) {
@@ -88,6 +91,17 @@ impl Detector for NoGain {
                 return false;
             }
             let ended = stake.ended_by_landed(write);
+            if ended {
+                doubtful.insert(*call, std::mem::take(stake));
+            }
+            !ended
+        });
+    }
+
+    fn possibly_written(&mut self, write: &Write<'_>) {
+        let doubtful = &mut self.doubtful;
+        self.looked.retain(|call, stake| {
+            let ended = stake.ended_by_possible(write);
             if ended {
                 doubtful.insert(*call, std::mem::take(stake));
             }

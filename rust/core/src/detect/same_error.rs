@@ -2,7 +2,7 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::tally::Tally;
+use super::tally::{Tally, BETWEEN_WRITES};
 use super::{counted, Before, Detector, Dispatch, Observation, Remarks, Stake, Write};
 use crate::bounds::{make_room, ERRORS, FAILING_TOOLS};
 use crate::call::Call;
@@ -26,12 +26,18 @@ struct Failing {
     all: u64,
 }
 
-/// Of failures that writes stand between, one in so many counts: what was written may have been meant to help, and has not.
-const BETWEEN_WRITES: u64 = 4;
-
 impl Failing {
     fn count(&self) -> u64 {
         self.run.max(self.all / BETWEEN_WRITES)
+    }
+
+    /// How often it has failed, as people count.
+    fn told(&self) -> u64 {
+        if self.run >= self.all / BETWEEN_WRITES {
+            self.run
+        } else {
+            self.all
+        }
     }
 
     fn add(&mut self, at: f64) {
@@ -65,9 +71,9 @@ impl Detector for SameError {
         let errors = self.tools.get(&call.tool_symbol)?;
         let refuses = |error: &&Failing| error.tally.refuses(&growing(rungs, error.tally.count), before.now);
         let refusing = errors.values().filter(refuses);
-        let worst = refusing.map(|error| error.tally.count).max()?;
+        let worst = refusing.max_by_key(|error| (error.tally.count, error.told()))?;
         let incident = IncidentKey::Tool { session: call.session, tool: call.tool_symbol };
-        Some(Finding::refuse(Reason::SameError, counted(worst, rungs.refuse_after)).within(incident))
+        Some(Finding::refuse(Reason::SameError, counted(worst.told(), rungs.refuse_after)).within(incident))
     }
 
     fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {

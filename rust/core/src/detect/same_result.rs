@@ -65,7 +65,7 @@ impl Detector for SameResult {
     }
 
     fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {
-        let Some(result) = seen.judged.result.filter(|_| seen.is_known_read()) else { return };
+        let Some(result) = seen.judged.result.filter(|_| seen.is_known_read() && !seen.alike) else { return };
         make_room(&mut self.runs, &place(&seen.call), PLACES);
         let run = self.runs.entry(place(&seen.call)).or_default();
         if run.tally.count > 0 && run.result == result {

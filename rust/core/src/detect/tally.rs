@@ -50,6 +50,24 @@ impl Tally {
     }
 }
 
+/// Of looks that only a write has made worth while one in so many counts: it may have helped, and has not so often.
+pub(crate) const BETWEEN_WRITES: u64 = 4;
+
+/// A tally of reads, in which one that is made because something was written counts for less.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Reads {
+    pub(crate) tally: Tally,
+    after_writes: u64,
+}
+
+impl Reads {
+    /// A look that a write has made worth while; whether it is one that counts.
+    pub(crate) fn looked_after_write(&mut self) -> bool {
+        self.after_writes = self.after_writes.saturating_add(1);
+        self.after_writes % BETWEEN_WRITES == 0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,11 +5,11 @@ use callgate_value::Symbol;
 use rustc_hash::FxHashSet;
 
 use super::rules::error_evidence;
-use super::write::Wrote;
+use super::write::{changes, Wrote};
 use super::{Closed, Fed, Gained};
 use crate::detect::cycle::CycleStream;
 use crate::detect::{diversity, Detector, Observation, Remarks, Under};
-use crate::policy::{Detectors, ErrorClass, Policy};
+use crate::policy::{Detectors, Effect, ErrorClass, Policy};
 use crate::task::Task;
 use crate::verdict::Grade;
 use crate::Reason;
@@ -20,7 +20,7 @@ impl Task {
         &mut self,
         policy: &Policy,
         mut seen: Observation,
-        earlier: &mut FxHashSet<Fed>,
+        earlier: &mut Option<FxHashSet<Fed>>,
         closed: &mut Closed,
     ) {
         if let Some(error) = &seen.judged.expression_error {
@@ -28,6 +28,7 @@ impl Task {
         }
         let is_format = seen.judged.class == Some(ErrorClass::Format);
         let counts = !is_double(&seen, earlier) && !self.may_pass(&seen);
+        seen.alike = is_alike(&seen, earlier);
         let feeds = counts && !is_format && seen.fed;
         let is_known = seen.succeeded() && seen.judged.result.is_some() && seen.judged.expression_error.is_none();
         let cells = self.needs.credit(&seen.marks);
@@ -38,8 +39,11 @@ impl Task {
             self.journal.gained(&seen.call, seen.gain.count, cells);
             if seen.gain.count > 0 {
                 self.hops.gained();
-                self.moved_on = true;
-                self.fruitless.clear();
+                self.moves = self.moves.saturating_add(1);
+                // the number of a change is new each time, whatever was changed
+                if !changes(&seen.call) {
+                    self.fruitless.clear();
+                }
                 self.work(&seen);
             }
         }
@@ -54,6 +58,10 @@ impl Task {
         }
         if feeds && seen.call.tool.waiting.is_none() && seen.judged.expression_error.is_none() {
             seen.fresh_look = self.look(&seen);
+            seen.new_target = self.looks_at_new_target(&seen);
+            if seen.new_target {
+                self.work(&seen);
+            }
         }
         if counts {
             self.feed_detectors(&seen, is_format, closed);
@@ -78,7 +86,7 @@ impl Task {
 
     fn feed_detectors(&mut self, seen: &Observation, is_format: bool, closed: &mut Closed) {
         let call = Arc::clone(&seen.call);
-        self.forget_before_wait(call.session);
+        self.catch_up(call.session);
         if let Some(session) = self.sessions.get_mut(call.session).filter(|_| is_format || seen.succeeded()) {
             session.detectors.unknown_tool.after(seen, &mut closed.remarks);
             session.detectors.invalid_arguments.after(seen, &mut closed.remarks);
@@ -95,8 +103,10 @@ impl Task {
         }
         let graded = seen.judged.expression_error.is_none();
         let wrote = self.write(seen);
-        self.moved_on |= wrote == Wrote::News;
-        if wrote != Wrote::Nothing && seen.first {
+        if wrote == Wrote::News {
+            self.moves = self.moves.saturating_add(1);
+        }
+        if wrote != Wrote::Nothing && seen.first && seen.call.tool.effect != Effect::Ui {
             self.work(seen);
         }
         let novelty = self.novelty(seen);
@@ -140,8 +150,9 @@ impl Task {
             merged.clear();
         }
         self.waited = self.waited.saturating_add(1);
+        self.moves = self.moves.saturating_add(1);
         self.fruitless.clear();
-        self.forget_before_wait(seen.call.session);
+        self.catch_up(seen.call.session);
         self.no_gain.clear();
     }
 
@@ -154,8 +165,9 @@ impl Task {
         detectors.exact_repeat.after(seen, remarks);
         detectors.consecutive.after(seen, remarks);
         detectors.frequency.after(seen, &detectors.window, remarks);
-        // a transfer says nothing but that control was passed on: what was brought meanwhile tells one from another
-        let worked = if seen.call.tool.transfer { seen.worked } else { 0 };
+        // a transfer says nothing but that control was passed on, a click nothing but that it was made: what was brought
+        // meanwhile tells one from another
+        let worked = if seen.call.is_mute() { seen.worked } else { 0 };
         let symbol = |member: u64| {
             let result = seen.judged.result?;
             Some(key.join(&[Symbol(member), Symbol(result), Symbol(worked)]).0)
@@ -202,7 +214,11 @@ impl Task {
         let brought = if seen.counts_cells() { seen.cells > 0 } else { seen.gain.count > 0 };
         if wrote == Wrote::News || brought {
             self.no_gain.clear();
-        } else if seen.fresh_look.is_none() && (!seen.succeeded() || seen.judged.result.is_some()) {
+        } else if seen.fresh_look.is_none()
+            && !seen.alike
+            && !seen.new_target
+            && (!seen.succeeded() || seen.judged.result.is_some())
+        {
             self.no_gain.add(seen, remarks);
         }
     }
@@ -210,13 +226,25 @@ impl Task {
 
 /// One batch is one observation: of equal outcomes of one tool only the first is fed, and so of failures that may pass,
 /// whatever they say.
-fn is_double(seen: &Observation, earlier: &mut FxHashSet<Fed>) -> bool {
+fn is_double(seen: &Observation, earlier: &mut Option<FxHashSet<Fed>>) -> bool {
+    let Some(earlier) = earlier else { return false };
     let tool = seen.call.tool_symbol;
     let entry = match seen.judged.result {
         _ if seen.judged.class == Some(ErrorClass::Transient) => Fed::MayPass { tool },
         None => return false,
-        Some(how) if seen.judged.failed => Fed::Failed { tool, how },
+        Some(_) if seen.judged.failed => match seen.judged.error_key {
+            Some(how) => Fed::Failed { tool, how },
+            None => return false,
+        },
         Some(result) => Fed::Brought { tool, call: seen.call.loose, result },
     };
     !earlier.insert(entry)
+}
+
+/// Whether an earlier call of its round brought the same, asked for in other words: that is told once.
+fn is_alike(seen: &Observation, earlier: &mut Option<FxHashSet<Fed>>) -> bool {
+    let Some(earlier) = earlier else { return false };
+    let tool = seen.call.tool_symbol;
+    let result = seen.judged.result.filter(|_| seen.succeeded());
+    result.is_some_and(|result| !earlier.insert(Fed::Alike { tool, result }))
 }

@@ -1,7 +1,9 @@
 //! Fresh looks: reads that are worth making although they may bring nothing new to the task.
 use crate::detect::no_gain::Look;
+use crate::detect::same_result::place;
 use crate::detect::{FreshLook, Observation};
 use crate::task::Task;
+use crate::verdict::Grade;
 
 impl Task {
     /// Whether a read looks anew at what may have changed, or is its agent's first look at what another agent has seen.
@@ -20,5 +22,14 @@ impl Task {
             }
             _ => None,
         }
+    }
+
+    /// Whether it is its agent's first look at one more of the targets that the tool declares: that each of them stands as
+    /// others do is an answer.
+    pub(super) fn looks_at_new_target(&mut self, seen: &Observation) -> bool {
+        let Some(session) = self.sessions.get(seen.call.session) else { return false };
+        let found = matches!(seen.judged.grade, Grade::Sufficient | Grade::Partial);
+        let first = found && seen.is_known_read() && seen.call.target.is_some();
+        first && !session.last_of_reads.contains_key(&place(&seen.call)) && !self.fruitless.looks_at_target()
     }
 }

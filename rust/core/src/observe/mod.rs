@@ -36,6 +36,8 @@ pub(crate) enum Fed {
     Failed { tool: u64, how: u64 },
     /// A call of a tool brought this.
     Brought { tool: u64, call: u64, result: u64 },
+    /// Some call of a tool did.
+    Alike { tool: u64, result: u64 },
 }
 
 /// What a call brought.
@@ -144,6 +146,8 @@ impl Task {
             cells: 0,
             feeds_needs: policy.feeds_needs(&call.tool),
             fresh_look: None,
+            alike: false,
+            new_target: false,
             worked: 0,
         };
         let cached = self.earlier_answer(policy, &seen);

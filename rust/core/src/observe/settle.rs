@@ -63,7 +63,7 @@ impl Task {
 
     fn feed_members(&mut self, policy: &Policy, members: Vec<Member>) -> Closed {
         let mut closed = Closed::default();
-        let mut earlier: FxHashSet<Fed> = FxHashSet::default();
+        let mut earlier: Option<FxHashSet<Fed>> = (members.len() > 1).then(FxHashSet::default);
         let mut refused = Vec::new();
         for member in members {
             if !member.incidents.is_empty() {

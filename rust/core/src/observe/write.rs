@@ -1,4 +1,5 @@
 //! What lands: writes end runs of other calls.
+use crate::call::Call;
 use crate::detect::{Observation, Write};
 use crate::policy::Effect;
 use crate::task::Task;
@@ -21,14 +22,18 @@ impl Task {
             return Wrote::Nothing;
         }
         let call = &*seen.call;
-        let tagged = !call.tool.touches.is_empty();
-        let landed = match call.tool.effect {
-            Effect::Write => true,
-            Effect::External | Effect::Ui => tagged,
-            Effect::Read | Effect::Control | Effect::Unknown => false,
-        };
-        let changes = landed || call.tool.effect == Effect::External;
-        let wrote = if changes && self.fruitless.lands(call.loose) { Wrote::Again } else { Wrote::News };
+        let landed = changes(call) && (call.tool.effect != Effect::External || !call.tool.touches.is_empty());
+        let possible = !landed && seen.first && matches!(call.tool.effect, Effect::Unknown | Effect::Ui);
+        if seen.first && (changes(call) || possible) {
+            self.fruitless.clear();
+        }
+        let wrote = if changes(call) && self.fruitless.lands(call.loose) { Wrote::Again } else { Wrote::News };
+        if (landed || possible) && wrote == Wrote::News {
+            self.written = self.written.saturating_add(1);
+            if let Some(session) = self.sessions.get_mut(call.session) {
+                session.wrote = session.wrote.saturating_add(1);
+            }
+        }
         let write = Write { call, fruitless: wrote == Wrote::Again };
         if landed {
             self.repeat_epoch = self.repeat_epoch.saturating_add(1);
@@ -45,7 +50,7 @@ impl Task {
             self.endable.by_landed = listed;
             return wrote;
         }
-        if matches!(call.tool.effect, Effect::Unknown | Effect::Ui) && seen.first {
+        if possible {
             let mut listed = std::mem::take(&mut self.endable.by_possible);
             listed.retain(|index| {
                 let Some(session) = self.sessions.get_mut(*index) else { return false };
@@ -59,10 +64,19 @@ impl Task {
             self.endable.by_possible = listed;
             return wrote;
         }
-        if changes {
+        if changes(call) {
             wrote
         } else {
             Wrote::Nothing
         }
+    }
+}
+
+/// Whether a success of the call has certainly written or sent something.
+pub(super) fn changes(call: &Call) -> bool {
+    match call.tool.effect {
+        Effect::Write | Effect::External => true,
+        Effect::Ui => !call.tool.touches.is_empty(),
+        Effect::Read | Effect::Control | Effect::Unknown => false,
     }
 }

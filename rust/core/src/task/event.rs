@@ -31,7 +31,7 @@ impl Task {
             Event::UserTurn { by_human: false } => {}
             Event::UserTurn { by_human: true } => {
                 self.reset(policy, policy.on_user_turn);
-                self.moved_on = true;
+                self.moves = self.moves.saturating_add(1);
                 if policy.on_user_turn.repeats {
                     self.fruitless.clear();
                 }
@@ -39,7 +39,9 @@ impl Task {
             Event::Compaction => {
                 self.close_rounds(policy);
                 // compacted again and again, with nothing found or written in between, is a loop of its own
-                if std::mem::take(&mut self.moved_on) {
+                let moves = self.moves;
+                let before = self.sessions.get_mut(index).and_then(|session| session.compacted.replace(moves));
+                if before != Some(moves) {
                     self.reset(policy, policy.on_compaction);
                 }
             }

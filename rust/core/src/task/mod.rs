@@ -153,8 +153,11 @@ pub struct Task {
     pub(crate) worked: u64,
     /// What was done again since anything new came of it.
     pub(crate) fruitless: Fruitless,
-    /// Whether anything was brought or written since the conversation was compacted last.
-    pub(crate) moved_on: bool,
+    /// How often something was written that was not fruitless: what ends the cycles of other agents.
+    pub(crate) written: u64,
+    /// How often anything was brought or written, or a person spoke: what makes it worth while to begin anew after a
+    /// compaction.
+    pub(crate) moves: u64,
     /// Calls that are out and may change something.
     #[serde(skip)]
     pub(crate) out_changing: usize,
@@ -226,7 +229,8 @@ impl Task {
             waited: 0,
             worked: 0,
             fruitless: Fruitless::default(),
-            moved_on: false,
+            written: 0,
+            moves: 0,
             out_changing: 0,
             remarks: Vec::new(),
             offers: Vec::new(),

@@ -149,6 +149,11 @@ pub(crate) struct Session {
     pub(crate) round: Option<Round>,
     /// The task's `waited` when its repeats were cleared last.
     pub(crate) waited: u64,
+    /// How often it wrote something, and how often others had when its stream was cleared last.
+    pub(crate) wrote: u64,
+    pub(crate) written_by_others: u64,
+    /// The task's `moves` when its conversation was compacted last.
+    pub(crate) compacted: Option<u64>,
     /// Whether it stands among those that a landed write, and a possible one, has to look at.
     #[serde(skip)]
     pub(crate) listed: (bool, bool),
@@ -160,7 +165,7 @@ pub(crate) struct Session {
 impl Session {
     /// Whether there is anything that a landed write may end.
     pub(crate) fn has_runs(&self) -> bool {
-        self.has_repeats() || !self.detectors.same_error.is_idle() || !self.detectors.no_gain.is_idle()
+        self.has_repeats() || !self.detectors.same_error.is_idle()
     }
 
     /// Whether another attempt of the call is a retry.
@@ -170,7 +175,7 @@ impl Session {
 
     /// Whether there is anything that a possible write may end.
     pub(crate) fn has_repeats(&self) -> bool {
-        !self.detectors.exact_repeat.is_idle() || !self.attempts.is_empty()
+        !self.detectors.exact_repeat.is_idle() || !self.attempts.is_empty() || !self.detectors.no_gain.is_idle()
     }
 }
 
@@ -178,7 +183,7 @@ impl Task {
     /// The index of the agent's session, new if it was not there.
     pub(crate) fn session(&mut self, policy: &Policy, agent: &str) -> usize {
         if let Some(index) = self.by_agent.get(agent).copied() {
-            self.forget_before_wait(index);
+            self.catch_up(index);
             return index;
         }
         self.by_agent.insert(agent.to_owned(), self.sessions.len());
@@ -198,6 +203,9 @@ impl Task {
             round: None,
             policy: None,
             waited: self.waited,
+            wrote: 0,
+            written_by_others: self.written,
+            compacted: None,
             listed: (false, false),
         });
         self.sessions.len().saturating_sub(1)
@@ -211,13 +219,20 @@ impl Task {
         }
     }
 
-    /// A poll of some agent has brought a new answer since the session was last asked: that ended its repeats.
-    pub(crate) fn forget_before_wait(&mut self, session: usize) {
-        let waited = self.waited;
-        let Some(session) = self.sessions.get_mut(session).filter(|session| session.waited != waited) else { return };
-        session.waited = waited;
-        session.detectors.exact_repeat.waited();
-        session.detectors.consecutive.waited();
+    /// What ended the session's repeats since it was last asked: a poll of some agent has brought a new answer, or another
+    /// agent has written something.
+    pub(crate) fn catch_up(&mut self, session: usize) {
+        let (waited, written) = (self.waited, self.written);
+        let Some(session) = self.sessions.get_mut(session) else { return };
+        let by_others = written.saturating_sub(session.wrote);
+        if session.waited == waited && session.written_by_others == by_others {
+            return;
+        }
+        if session.waited != waited {
+            session.detectors.exact_repeat.waited();
+            session.detectors.consecutive.waited();
+        }
+        (session.waited, session.written_by_others) = (waited, by_others);
         if let Some(cycle) = &mut session.detectors.cycle {
             cycle.clear();
         }
