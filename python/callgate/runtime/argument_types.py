@@ -18,6 +18,8 @@ def text(value: object, name: str) -> str:
     """
     if not isinstance(value, str):
         raise TypeError(f"`{name}` has to be a text, found {_found(value)}")
+    if value.isascii():
+        return value
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -133,8 +133,8 @@ class Task:
         asked = (
             argument_types.text(tool, "tool"),
             arguments,
-            argument_types.optional_text(call_id, "call_id"),
-            argument_types.mapping(hints, "hints"),
+            None if call_id is None else argument_types.text(call_id, "call_id"),
+            None if hints is None else argument_types.mapping(hints, "hints"),
         )
         if self._claims is None:
             verdict = self._state.admit(self.agent, *asked, self._now(now), again=again)

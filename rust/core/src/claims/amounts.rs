@@ -45,9 +45,9 @@ pub(super) fn call(policy: &Policy, tool: &Tool, retry: bool) -> Vec<Amount> {
 
 /// What the host reported.
 pub(super) fn usage(tokens: f64, cost: f64) -> Vec<Amount> {
-    let amount = |counter: &str, amount: f64| Amount { counter: counter.to_owned(), amount, limit: None };
-    let sane = |it: &Amount| it.amount.is_finite() && it.amount > 0.0;
-    [amount("tokens", tokens), amount("cost", cost)].into_iter().filter(sane).collect()
+    let sane = |(_, amount): &(&str, f64)| amount.is_finite() && *amount > 0.0;
+    let amount = |(counter, amount): (&str, f64)| Amount { counter: counter.to_owned(), amount, limit: None };
+    [("tokens", tokens), ("cost", cost)].into_iter().filter(sane).map(amount).collect()
 }
 
 impl Task {

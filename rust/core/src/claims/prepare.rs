@@ -132,9 +132,8 @@ impl Task {
     /// An id that no other claim or settlement of this task, or of another of the same id, has.
     pub(crate) fn claim_id(&mut self) -> String {
         self.next_claim = self.next_claim.saturating_add(1);
-        let lineage = self.lineage();
-        let short = lineage.get(..24).unwrap_or(&lineage);
-        format!("{short}/{}/{}", self.generation, self.next_claim)
+        let lineage = self.short_lineage.get_or_init(|| self.lineage().get(..24).unwrap_or_default().into());
+        format!("{lineage}/{}/{}", self.generation, self.next_claim)
     }
 
     /// What a call of a batch has to hold. `firsts` are the calls of the batch that came before it; `again` is a further
@@ -285,7 +284,7 @@ impl Task {
             None => {}
         }
         let once = tool.effect == Effect::External && !tool.idempotent && refuses_the_second(policy, call);
-        let fingerprint = callgate_value::fingerprint(&tool.name, &call.arguments).ok().filter(|_| once);
+        let fingerprint = once.then(|| callgate_value::fingerprint(&tool.name, &call.arguments).ok()).flatten();
         let (key, call) = match fingerprint {
             Some(fingerprint) => {
                 let call = fingerprint.to_hex();

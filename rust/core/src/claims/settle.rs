@@ -105,7 +105,7 @@ impl Task {
 
 pub(super) fn effect_end(call: &Call, judged: &Judged, outcome: &Outcome, declared: bool) -> EffectEnd {
     if !judged.failed {
-        return EffectEnd::Completed { result: kept(outcome).filter(|_| declared) };
+        return EffectEnd::Completed { result: declared.then(|| kept(outcome)).flatten() };
     }
     match judged.class {
         Some(ErrorClass::Ambiguous) if call.tool.has_effects() => EffectEnd::Unknown,

@@ -4,7 +4,7 @@ mod fruitless;
 mod session;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use callgate_value::{SymbolKey, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -112,6 +112,9 @@ pub struct Task {
     pub(crate) next_round: u64,
     pub(crate) next_number: u64,
     pub(crate) next_claim: u64,
+    /// The beginning of the task's lineage, which the ids of its claims begin with.
+    #[serde(skip)]
+    pub(crate) short_lineage: OnceLock<Arc<str>>,
     /// Loose identities that were admitted: the table of past calls.
     pub(crate) seen: FxHashSet<u64>,
     pub(crate) known: Known,
@@ -201,6 +204,7 @@ impl Task {
             next_round: 0,
             next_number: 1,
             next_claim: 0,
+            short_lineage: OnceLock::new(),
             seen: FxHashSet::default(),
             known: Known::default(),
             read_version: 0,
