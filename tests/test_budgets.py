@@ -120,6 +120,20 @@ def test_all_or_nothing_refuses_a_batch_whole_and_takes_nothing(gate_of: Any) ->
     assert [verdict.action for verdict in task.admit_all(batch[:2], now=0.0)] == ["allow", "allow"]
 
 
+def test_what_comes_after_a_stop_in_its_batch_is_short_of_nothing(gate_of: Any) -> None:
+    budgets = {"tool_calls": 2, "batch": "all_or_nothing"}
+    ladder = {"reuse_reads": 0, "stop_after_refusals": 0, "deterministic_stop_after": 0}
+    task = gate_of(budgets=budgets, detectors={"exact_repeat": {"refuse_after": 1}}, ladder=ladder).task("t")
+    assert call(task, "look", result="a", n=1) == []
+    # one call is left; the two that it would not do for never run, since the first one ends the task
+    verdicts = task.admit_all([{"tool": "look", "arguments": {"n": n}} for n in (1, 2, 3)], now=0.0)
+    assert [(verdict.action, verdict.reasons) for verdict in verdicts] == [
+        ("stop", ("exact_repeat",)),
+        ("refuse", ("stopped",)),
+        ("refuse", ("stopped",)),
+    ]
+
+
 def test_tokens_and_cost_are_refused_once_used_up(gate_of: Any) -> None:
     task = gate_of(budgets={"tokens": 100, "cost": {"limit": 2.5, "currency": "USD"}}).task("t")
     task.usage(tokens=99, cost=2.0, now=0.0)

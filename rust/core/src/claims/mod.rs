@@ -20,7 +20,7 @@ pub use confirmed::{Grants, Scope};
 pub(crate) use doubt::Doubts;
 pub(crate) use late::Late;
 pub use prepare::Prepared;
-pub(crate) use prepare::{Attempts, PreparedCall};
+pub(crate) use prepare::{may_finish, Attempts, PreparedCall};
 pub use revive::Revival;
 
 /// Whoever keeps what tasks share.

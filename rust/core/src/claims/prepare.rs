@@ -199,8 +199,7 @@ impl Task {
 
     /// Whether the task was stopped, and the tool is none of those that may still finish it.
     fn is_over(&self, policy: &Policy, call: &Call) -> bool {
-        let may_finish = |policy: &Policy| policy.budgets.reserve_for.iter().any(|name| **name == *call.tool.name);
-        self.stop.is_some() && !policy.each().any(may_finish)
+        self.stop.is_some() && !may_finish(policy, call)
     }
 
     /// The step of the session's round, where budgets are shared and it is not taken yet.
@@ -296,6 +295,11 @@ impl Task {
         let retain = self.sharing.all.then_some(RETAIN);
         Some(EffectClaim { effect, retain, again, again_at, resend: false })
     }
+}
+
+/// Whether the call's tool is one of those that may still finish a task that was stopped.
+pub(crate) fn may_finish(policy: &Policy, call: &Call) -> bool {
+    policy.each().any(|policy| policy.budgets.reserve_for.iter().any(|name| **name == *call.tool.name))
 }
 
 /// Whether the policies that hold refuse an effect that has happened once.

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Funds, Given};
 use crate::call::Request;
-use crate::claims::{After, Answer, Attempts, Claims, Prepared, PreparedCall};
+use crate::claims::{may_finish, After, Answer, Attempts, Claims, Prepared, PreparedCall};
 use crate::identify::identify;
 use crate::policy::{Mode, Policy};
 use crate::reply;
@@ -176,6 +176,7 @@ impl Task {
         }
         let (mut pool, mut share) = (self.pool.clone(), share.clone());
         let mut firsts: FxHashSet<u64> = FxHashSet::default();
+        let mut stops = false;
         for PreparedCall { call, is_bad, held, .. } in calls {
             // a call with a bad id sinks no batch
             if *is_bad || !firsts.insert(call.exact.0) {
@@ -190,7 +191,9 @@ impl Task {
                 *forced = findings.into_iter().find(|finding| is_budget(finding.reason));
             }
             let decision = self.decide(policy, call, ("", false), funds, given);
-            if decision.action == Action::Allow {
+            stops |= decision.action == Action::Stop;
+            // what comes after a stop does not run, and takes nothing
+            if decision.action == Action::Allow && (!stops || may_finish(policy, call)) {
                 pool.take_call(&mut share, &call.tool, decision.retry, 1.0);
             }
         }
