@@ -64,7 +64,7 @@ impl Reads {
     /// A look that a write has made worth while; whether it is one that counts.
     pub(crate) fn looked_after_write(&mut self) -> bool {
         self.after_writes = self.after_writes.saturating_add(1);
-        self.after_writes % BETWEEN_WRITES == 0
+        self.after_writes.is_multiple_of(BETWEEN_WRITES)
     }
 }
 
