@@ -104,7 +104,8 @@ class Task:
         self.revise(batch, bad, round_)
         verdicts = [self.judge(call, round_, call in bad) for call in batch]
         if self.budgets.all_or_nothing:
-            sound = [verdict.reasons for verdict in verdicts if "bad_call_id" not in verdict.reasons]
+            idle = ("bad_call_id", "stopped")
+            sound = [verdict.reasons for verdict in verdicts if not any(reason in idle for reason in verdict.reasons)]
             short = next((reason for reasons in sound for reason in reasons if reason.startswith("budget_")), None)
             if short and self.mode == "enforce":
                 verdicts = self.refuse_all(batch, bad, round_, short, saved, before)

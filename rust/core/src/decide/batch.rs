@@ -176,10 +176,10 @@ impl Task {
         }
         let (mut pool, mut share) = (self.pool.clone(), share.clone());
         let mut firsts: FxHashSet<u64> = FxHashSet::default();
-        let mut stops = false;
+        let mut stops = self.stop.is_some();
         for PreparedCall { call, is_bad, held, .. } in calls {
-            // a call with a bad id sinks no batch
-            if *is_bad || !firsts.insert(call.exact.0) {
+            // a call with a bad id sinks no batch, nor does one that a stop keeps from running
+            if *is_bad || (stops && !may_finish(policy, call)) || !firsts.insert(call.exact.0) {
                 continue;
             }
             let funds = Funds { pool: &pool, share: &share };
@@ -192,8 +192,7 @@ impl Task {
             }
             let decision = self.decide(policy, call, ("", false), funds, given);
             stops |= decision.action == Action::Stop;
-            // what comes after a stop does not run, and takes nothing
-            if decision.action == Action::Allow && (!stops || may_finish(policy, call)) {
+            if decision.action == Action::Allow {
                 pool.take_call(&mut share, &call.tool, decision.retry, 1.0);
             }
         }
