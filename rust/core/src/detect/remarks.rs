@@ -83,11 +83,22 @@ impl Remarks {
         rungs: impl Fn(&Detectors) -> Option<&Rungs>,
         count: u64,
     ) {
+        self.count_told(reason, seen, rungs, (count, count));
+    }
+
+    /// The same of a count that stands for more than it says; what it was is told.
+    pub(crate) fn count_told(
+        &mut self,
+        reason: Reason,
+        seen: &Observation,
+        rungs: impl Fn(&Detectors) -> Option<&Rungs>,
+        (count, told): (u64, u64),
+    ) {
         self.each(reason, seen, |thresholds, _| {
             let Some(rungs) = rungs(thresholds) else { return Said::default() };
             Said {
-                note: rungs.notes(count).then(|| counted(count, rungs.note_after)),
-                end: rungs.exit_after.filter(|after| count >= *after).map(|after| counted(count, Some(after))),
+                note: rungs.notes(count).then(|| counted(told, rungs.note_after)),
+                end: rungs.exit_after.filter(|after| count >= *after).map(|after| counted(told, Some(after))),
             }
         });
     }

@@ -105,7 +105,8 @@ impl Detector for SameError {
         let failing = errors.entry(error).or_default();
         failing.stake = Stake::of(&seen.call);
         failing.add(seen.at);
-        remarks.count(Reason::SameError, seen, |by| by.same_error.as_ref(), failing.tally.count);
+        let count = (failing.tally.count, failing.told());
+        remarks.count_told(Reason::SameError, seen, |by| by.same_error.as_ref(), count);
     }
 
     fn landed(&mut self, write: &Write<'_>) {
