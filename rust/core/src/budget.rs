@@ -139,7 +139,7 @@ impl Pool {
         let reserve = budgets.reserve as f64;
         if let Some((used, limit)) = calls {
             let free = limit - used;
-            if reserve > 0.0 && free < reserve + 1.0 && !budgets.reserve_for.iter().any(|name| **name == *tool.name) {
+            if reserve > 0.0 && free < reserve + 1.0 && !budgets.may_finish(tool) {
                 let mut evidence = evidence(used, limit);
                 evidence.push(("reserved", number(reserve)));
                 findings.push(Finding::refuse(Reason::BudgetReserved, evidence));

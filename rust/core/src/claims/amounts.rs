@@ -24,8 +24,7 @@ pub(super) fn call(policy: &Policy, tool: &Tool, retry: bool) -> Vec<Amount> {
     };
     #[allow(clippy::cast_precision_loss)]
     let calls = |budgets: &Budgets| {
-        let may_finish = budgets.reserve_for.iter().any(|name| **name == *tool.name);
-        budgets.tool_calls.map(|limit| if may_finish { limit } else { limit - budgets.reserve as f64 })
+        budgets.tool_calls.map(|limit| if budgets.may_finish(tool) { limit } else { limit - budgets.reserve as f64 })
     };
     take("tool_calls", 1.0, tightest(policy, calls));
     if retry {

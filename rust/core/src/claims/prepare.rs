@@ -299,7 +299,7 @@ impl Task {
 
 /// Whether the call's tool is one of those that may still finish a task that was stopped.
 pub(crate) fn may_finish(policy: &Policy, call: &Call) -> bool {
-    policy.each().any(|policy| policy.budgets.reserve_for.iter().any(|name| **name == *call.tool.name))
+    policy.each().any(|policy| policy.budgets.may_finish(&call.tool))
 }
 
 /// Whether the policies that hold refuse an effect that has happened once.

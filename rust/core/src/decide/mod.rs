@@ -90,8 +90,7 @@ impl Task {
         let Some(session) = self.sessions.get(call.session) else { return Decision::nothing() };
         let round = session.round.as_ref();
         let first = round.and_then(|round| round.firsts.get(&call.exact.0)).cloned();
-        let may_finish = policy.budgets.reserve_for.iter().any(|name| **name == *call.tool.name);
-        let stopped = self.stop.as_ref().filter(|_| !may_finish);
+        let stopped = self.stop.as_ref().filter(|_| !policy.budgets.may_finish(&call.tool));
         let elapsed = self.elapsed(call.session);
         let retry = session.is_retry(call.loose);
         let needs_step = !round.is_some_and(|round| round.step_taken);

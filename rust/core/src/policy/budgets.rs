@@ -1,6 +1,8 @@
 //! Budgets of a task.
 use rustc_hash::FxHashMap;
 
+use super::Tool;
+
 /// A limit: a number, or none.
 pub type Limit = Option<f64>;
 
@@ -45,4 +47,11 @@ pub struct Budgets {
     pub server_time: Limit,
     /// Seconds for one call.
     pub tool_time: Limit,
+}
+
+impl Budgets {
+    /// Whether a tool may use the reserve, and run after a stop.
+    pub(crate) fn may_finish(&self, tool: &Tool) -> bool {
+        self.reserve_for.iter().any(|name| **name == *tool.name)
+    }
 }
