@@ -3,7 +3,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::same_result::{incident, place};
-use super::tally::Reads;
+use super::tally::ReadTally;
 use super::{counted, Before, Detector, Dispatch, FreshLook, Observation, Remarks};
 use crate::bounds::{make_room, PLACES};
 use crate::call::Call;
@@ -14,7 +14,7 @@ use crate::Reason;
 /// Empty answers in a row, by tool and target.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct EmptyStreak {
-    streaks: FxHashMap<u64, Reads>,
+    streaks: FxHashMap<u64, ReadTally>,
 }
 
 impl Detector for EmptyStreak {

@@ -178,11 +178,8 @@ impl Stake {
         }
     }
 
-    /// Whether a write that ends the run says so: by a tag that both declare, or by their target.
-    pub(crate) fn is_written_by(&self, write: &Write<'_>) -> bool {
-        if !self.ended_by_landed(write) {
-            return false;
-        }
+    /// Of a write that ends the run: whether both say that it does, by a tag or by their target.
+    pub(crate) fn is_said_to_end(&self, write: &Write<'_>) -> bool {
         let tagged = !write.call.tool.touches.is_empty() && !self.reads.is_empty();
         tagged || (write.call.target.is_some() && self.target.is_some())
     }

@@ -3,7 +3,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::same_result::{incident, place};
-use super::tally::Reads;
+use super::tally::ReadTally;
 use super::{counted, Before, Detector, Dispatch, FreshLook, Observation, Remarks, Said, Stake, Write};
 use crate::bounds::{make_room, CALLS, PLACES};
 use crate::call::Call;
@@ -15,7 +15,7 @@ use crate::Reason;
 /// worth repeating is a fresh look: that it brings nothing new is no news of the tool.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct NoGain {
-    streaks: FxHashMap<u64, Reads>,
+    streaks: FxHashMap<u64, ReadTally>,
     /// Reads that nothing has made worth repeating since their last outcome, by loose identity.
     looked: FxHashMap<u64, Stake>,
     /// Those that a write may have made so, and another one may still say so.
@@ -78,23 +78,23 @@ impl Detector for NoGain {
         // what says nothing of what it touches can tell no more of those than the write before it
         if !write.call.tool.touches.is_empty() || write.call.target.is_some() {
             doubtful.retain(|call, stake| {
-                let written = stake.is_written_by(write);
-                if written {
+                let changed = stake.ended_by_landed(write) && stake.is_said_to_end(write);
+                if changed {
                     outdated.insert(*call, FreshLook::Changed);
                 }
-                !written
+                !changed
             });
         }
         looked.retain(|call, stake| {
-            if stake.is_written_by(write) {
-                outdated.insert(*call, FreshLook::Changed);
-                return false;
+            if !stake.ended_by_landed(write) {
+                return true;
             }
-            let ended = stake.ended_by_landed(write);
-            if ended {
+            if stake.is_said_to_end(write) {
+                outdated.insert(*call, FreshLook::Changed);
+            } else {
                 doubtful.insert(*call, std::mem::take(stake));
             }
-            !ended
+            false
         });
     }
 

@@ -55,12 +55,12 @@ pub(crate) const BETWEEN_WRITES: u64 = 4;
 
 /// A tally of reads, in which one that is made because something was written counts for less.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Reads {
+pub(crate) struct ReadTally {
     pub(crate) tally: Tally,
     after_writes: u64,
 }
 
-impl Reads {
+impl ReadTally {
     /// A look that a write has made worth while; whether it is one that counts.
     pub(crate) fn looked_after_write(&mut self) -> bool {
         self.after_writes = self.after_writes.saturating_add(1);
