@@ -1,4 +1,6 @@
 //! What was meant where a name is undeclared or a field may be absent: the words of hints, made of what there is.
+use std::collections::HashSet;
+
 use super::Checker;
 use crate::ast::{Expr, Id, Literal};
 use crate::diagnostic::nearest;
@@ -106,9 +108,10 @@ fn places(env: &Env, name: &str) -> Vec<Place> {
 /// All fields and parts of variables, each once.
 fn all_places(env: &Env) -> Vec<Place> {
     let mut all: Vec<Place> = Vec::new();
+    let mut known: HashSet<String> = HashSet::new();
     let mut add = |owner: &str, name: &str, there: There| {
         let path = format!("{owner}.{name}");
-        if is_name(name) && !all.iter().any(|known| known.path == path) {
+        if is_name(name) && known.insert(path.clone()) {
             all.push(Place { path, owner: owner.to_owned(), name: name.to_owned(), there });
         }
     };
