@@ -134,6 +134,20 @@ def test_what_comes_after_a_stop_in_its_batch_is_short_of_nothing(gate_of: Any) 
     ]
 
 
+def test_a_twin_behind_a_stop_sinks_no_batch(gate_of: Any) -> None:
+    budgets = {"calls_per_tool": {"put": 1}, "batch": "all_or_nothing"}
+    ladder = {"reuse_reads": 0, "stop_after_refusals": 0, "deterministic_stop_after": 0}
+    task = gate_of(budgets=budgets, detectors={"exact_repeat": {"refuse_after": 1}}, ladder=ladder).task("t")
+    assert call(task, "look", result="a", n=1) == []
+    # after the stop nothing is answered with its twin: the second `put` is beyond its limit, and stopped anyway
+    verdicts = task.admit_all([{"tool": tool, "arguments": {"n": 1}} for tool in ("put", "look", "put")], now=0.0)
+    assert [(verdict.action, verdict.reasons) for verdict in verdicts] == [
+        ("allow", ()),
+        ("stop", ("exact_repeat",)),
+        ("refuse", ("stopped", "budget_calls_per_tool")),
+    ]
+
+
 def test_tokens_and_cost_are_refused_once_used_up(gate_of: Any) -> None:
     task = gate_of(budgets={"tokens": 100, "cost": {"limit": 2.5, "currency": "USD"}}).task("t")
     task.usage(tokens=99, cost=2.0, now=0.0)

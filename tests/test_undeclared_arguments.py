@@ -6,33 +6,16 @@ from pathlib import Path
 
 import pytest
 
+import checked_shop
 from callgate import Gate, PolicyError, _core
-from callgate.policy.check import check
-from callgate.policy.load import load
+from checked_shop import HEAD
 
-HEAD = """\
-apiVersion: callgate/v1
-kind: GuardPolicy
-metadata: {name: desk}
-spec: {extends: [default], tools: [shop]}
----
-apiVersion: callgate/v1
-kind: ToolManifest
-metadata: {name: shop}
-spec:
-  tools:
-"""
 PROPERTIES = "properties: {ref: {type: string}, memo: {type: string}}"
 
 
 def told(folder: Path, tools: str) -> list[tuple[str, str, str, str | None]]:
     """Severity, `line:column`, message and hint of each diagnostic about it."""
-    (folder / "desk.yaml").write_text(HEAD + tools)
-    return [
-        (each.severity, f"{each.span.line}:{each.span.column}" if each.span else "", each.message, each.hint)
-        for each in check(load([folder]))
-        if each.code == "CG429"
-    ]
+    return [each[1:] for each in checked_shop.told(folder, tools, "CG429")]
 
 
 def place(tools: str, word: str) -> str:

@@ -6,33 +6,18 @@ from pathlib import Path
 
 import pytest
 
+import checked_shop
 from callgate import Gate
 from callgate.policy.check import check
 from callgate.policy.load import load
+from checked_shop import HEAD
 
-HEAD = """\
-apiVersion: callgate/v1
-kind: GuardPolicy
-metadata: {name: desk}
-spec: {extends: [default], tools: [shop]}
----
-apiVersion: callgate/v1
-kind: ToolManifest
-metadata: {name: shop}
-spec:
-  tools:
-"""
 PAY = "    pay: {effect: external, parameters: {type: object}, verify: {tool: TOOL}}\n"
 
 
 def told(folder: Path, tools: str) -> list[tuple[str, str, str, str, str | None]]:
     """Code, severity, `line:column`, message and hint of each diagnostic about it."""
-    (folder / "desk.yaml").write_text(HEAD + tools)
-    return [
-        (each.code, each.severity, f"{each.span.line}:{each.span.column}" if each.span else "", each.message, each.hint)
-        for each in check(load([folder]))
-        if each.code in ("CG421", "CG427", "CG428")
-    ]
+    return checked_shop.told(folder, tools, "CG421", "CG427", "CG428")
 
 
 class TestTheToolThatFindsOut:
