@@ -67,7 +67,7 @@ def test_the_wrong_tool_of_a_page_is_warned_of_and_the_right_one_is_not(root: Pa
     assert found == {"Wrong": [(code, "warning")], "Right": []}
 
 
-TEXT = "this errs whenever `t` answers with text: a string has no field `items`"
+TEXT = "this errs whenever `t` answers with text that is no JSON: a string has no field `items`"
 
 
 @pytest.mark.parametrize(

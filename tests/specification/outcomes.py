@@ -1,10 +1,11 @@
 """What came back of a call: failed or not, its class, its identity, its grade and what it carries."""
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
 
-from specification.calls import Call
+from specification.calls import Call, Tool
 from specification.text import ABSENT, canonical, dig, mask_failure, mask_success, mask_words
 
 TRANSIENT_STATUS = (408, 425, 429, 500, 502, 503, 504)
@@ -20,8 +21,10 @@ class Outcome:
         self.at = at
         self.digest = digest
         self.known = result is not ABSENT
-        self.result = result
+        self.result = as_json(result)
         tool = call.tool
+        if reads_fields(tool):
+            result = self.result
         known = result is not ABSENT
         variables = {"args": call.arguments, "hints": call.hints, "error": error or {}}
         if known:
@@ -170,6 +173,23 @@ class Outcome:
         if self.records is not None:
             return {("record", self.record_key(record)) for record in self.records}
         return set(leaves(self.normal, ())) or {self.symbol}
+
+
+def reads_fields(tool: Tool) -> bool:
+    """Whether the manifest reads fields of the tool's result, or leaves some of them out."""
+    paths = [tool.result.get(key, "") for key in ("failed_when", "empty_when", "records", "version", "state")]
+    paths += [entry.get("when", "") for entry in tool.errors] + [tool.coverage.get("next", "")]
+    return "records" in tool.result or bool(tool.result.get("ignore")) or any("result." in path for path in paths)
+
+
+def as_json(result: Any) -> Any:
+    """Read a text that is a JSON object or list as that."""
+    if not isinstance(result, str) or not result.lstrip().startswith(("{", "[")):
+        return result
+    try:
+        return json.loads(result)
+    except ValueError:
+        return result
 
 
 def as_text(value: Any) -> str:

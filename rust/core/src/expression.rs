@@ -7,6 +7,7 @@ use callgate_cel::{Activation, Env, ErrorKind, EvalError, Fuel, Limits, Program,
 pub use callgate_cel::{Claim, Prospect};
 use callgate_value::Value;
 
+use crate::reading::Reading;
 use crate::watch::{Log, Witness};
 
 /// A checked and compiled expression.
@@ -16,6 +17,8 @@ pub struct Expression {
     /// As it was checked: what analyses read. A plain field path is followed without it.
     checked: Arc<Program>,
     way: Way,
+    /// In which form it reads a result; none where it reads none.
+    reading: Option<Reading>,
     /// Is told what it comes to, where somebody watches.
     witness: Option<Arc<Witness>>,
 }
@@ -82,6 +85,12 @@ pub trait Scope {
     /// A variable that is data: `args`, `result`, `error`, `hints`, `params`, `constants`.
     fn data(&self, name: &str) -> Option<&Value>;
 
+    /// The result, for an expression that reads it in this form.
+    fn result(&self, reading: Reading) -> Option<&Value> {
+        let _ = reading;
+        self.data("result")
+    }
+
     /// Any variable, those with a dot in their name (`call.tool`) too.
     fn value(&self, name: &str) -> Option<Val<'_>> {
         self.data(name).map(Val::from)
@@ -116,10 +125,14 @@ pub(crate) const STEPS_OF_A_DECISION: u64 = 1_000_000;
 /// Variables that a field path may start from: those that every scope has as data.
 const DATA: &[&str] = &["args", "result", "error", "hints", "params", "constants"];
 
-struct Scoped<'s>(&'s dyn Scope);
+/// A scope, and in which form the result is read.
+struct Scoped<'s>(&'s dyn Scope, Option<Reading>);
 
 impl Activation for Scoped<'_> {
     fn variable(&self, _: usize, name: &str) -> Result<Option<Val<'_>>, Box<EvalError>> {
+        if let Some(reading) = self.1.filter(|_| name == "result") {
+            return Ok(self.0.result(reading).map(Val::from));
+        }
         self.0.computed(name).map_err(|error| {
             let message = format!("`{name}` failed: {error}");
             // a bound keeps its kind, so that no `||` absorbs it
@@ -141,7 +154,8 @@ impl Expression {
         let program = Program::compile(source, env, expect, &Limits::default())?;
         let checked = Arc::new(program);
         let way = field_path(source).unwrap_or_else(|| Way::Program(Arc::clone(&checked)));
-        Ok(Self { source: source.into(), checked, way, witness: None })
+        let reading = Reading::of(&checked);
+        Ok(Self { source: source.into(), checked, way, reading, witness: None })
     }
 
     /// The same, watched; with a log that tells every evaluation of it under a number.
@@ -154,6 +168,12 @@ impl Expression {
     #[must_use]
     pub fn watched_as(&self, other: &Self) -> Self {
         Self { witness: other.witness.clone(), ..self.clone() }
+    }
+
+    /// In which form it reads a result; none where it reads none.
+    #[must_use]
+    pub(crate) fn reading(&self) -> Option<Reading> {
+        self.reading
     }
 
     /// Whether it may come to true and to false.
@@ -266,8 +286,10 @@ impl Expression {
         let value = match &self.way {
             Way::Path { root, fields } => self.follow(scope, root, fields).map(Cow::Borrowed),
             Way::Program(program) => fuelled(scope, |fuel| match &self.witness {
-                None => program.evaluate(&Scoped(scope), fuel)?.to_value(fuel),
-                Some(witness) => watch(witness, program, scope, fuel, |value, fuel| value.to_value(fuel))?,
+                None => program.evaluate(&Scoped(scope, self.reading), fuel)?.to_value(fuel),
+                Some(witness) => {
+                    watch(witness, program, &Scoped(scope, self.reading), fuel, |value, fuel| value.to_value(fuel))?
+                }
             })
             .map(Cow::Owned),
         };
@@ -278,7 +300,11 @@ impl Expression {
     }
 
     fn follow<'s>(&self, scope: &'s dyn Scope, root: &str, fields: &[String]) -> Result<&'s Value, EvaluationError> {
-        let mut value = scope.data(root).ok_or_else(|| EvaluationError::NoVariable(root.to_owned()))?;
+        let start = match self.reading {
+            Some(reading) => scope.result(reading),
+            None => scope.data(root),
+        };
+        let mut value = start.ok_or_else(|| EvaluationError::NoVariable(root.to_owned()))?;
         for field in fields {
             let map = value.as_map().ok_or(EvaluationError::WrongType("map"))?;
             value = map
@@ -296,8 +322,10 @@ impl Expression {
         let answer = match &self.way {
             Way::Path { root, fields } => self.follow(scope, root, fields)?.as_bool(),
             Way::Program(program) => fuelled(scope, |fuel| match &self.witness {
-                None => Ok(program.evaluate(&Scoped(scope), fuel)?.as_bool()),
-                Some(witness) => watch(witness, program, scope, fuel, |value, _| value.as_bool()),
+                None => Ok(program.evaluate(&Scoped(scope, self.reading), fuel)?.as_bool()),
+                Some(witness) => {
+                    watch(witness, program, &Scoped(scope, self.reading), fuel, |value, _| value.as_bool())
+                }
             })?,
         };
         if let (Some(witness), Some(truth)) = (&self.witness, answer) {
@@ -318,14 +346,12 @@ impl Expression {
 fn watch<T>(
     witness: &Witness,
     program: &Program,
-    scope: &dyn Scope,
+    scoped: &Scoped<'_>,
     fuel: &mut Fuel,
     then: impl FnOnce(&Val<'_>, &mut Fuel) -> T,
 ) -> Result<T, EvalError> {
-    let id = scope.value("call.id");
-    let scoped = Scoped(scope);
-    let value =
-        witness.watch(id.as_ref().and_then(Val::as_str), |observer| program.observe(&scoped, fuel, observer))?;
+    let id = scoped.0.value("call.id");
+    let value = witness.watch(id.as_ref().and_then(Val::as_str), |observer| program.observe(scoped, fuel, observer))?;
     Ok(then(&value, fuel))
 }
 

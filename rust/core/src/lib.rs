@@ -40,6 +40,7 @@ mod needs;
 mod observe;
 mod outcome;
 pub mod policy;
+mod reading;
 mod reason;
 pub mod replay;
 pub mod replay_pair;

@@ -2,9 +2,10 @@
 //! for what they say of success. Recorded runs are lifted already; nothing here is asked about them.
 use std::sync::Arc;
 
-use callgate_value::{read_json, to_json, Map, Value};
+use callgate_value::{to_json, Map, Value};
 
 use crate::outcome::{Outcome, Reported, Said};
+use crate::reading::json_of;
 
 /// Keys of an MCP tool result.
 const MCP_KEYS: &[&str] =
@@ -63,7 +64,7 @@ fn lift_mcp(map: &Map, outcome: &mut Outcome) {
     let lifted = match (field(["structuredContent", "structured_content"]), &texts) {
         (Some(structured), _) => structured.clone(),
         (None, Some(texts)) => match texts.as_slice() {
-            [text] => parsed(text),
+            [text] => json_of(text).unwrap_or_else(|| Value::from(*text)),
             texts => Value::from(texts.join("\n").as_str()),
         },
         (None, None) => Value::List(content.to_vec()),
@@ -74,15 +75,6 @@ fn lift_mcp(map: &Map, outcome: &mut Outcome) {
         outcome.error = message.map(|text| Reported { message: Some(text.into()), ..Reported::default() });
     }
     outcome.result = Some(Arc::new(lifted));
-}
-
-/// A text that is a JSON object or list, as that; else the text.
-fn parsed(text: &str) -> Value {
-    let looks = text.trim_start().starts_with(['{', '[']);
-    match looks.then(|| read_json(text.as_bytes())) {
-        Some(Ok(value)) => value,
-        _ => Value::from(text),
-    }
 }
 
 fn http_status(map: &Map) -> Option<i64> {
@@ -133,6 +125,8 @@ fn text_of(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use callgate_value::read_json;
+
     use super::*;
 
     fn lifted(text: &str) -> Outcome {

@@ -11,6 +11,7 @@ use crate::gain::{self, Covered, Offer};
 use crate::identify::CallScope;
 use crate::needs::{carries, picks, Pick};
 use crate::policy::{Coverage, Effect, ErrorClass, Policy, Tool};
+use crate::reading::{Readable, Reading};
 use crate::verdict::Grade;
 
 /// A failure as the host reports it.
@@ -86,17 +87,21 @@ pub(crate) struct Judged {
 
 struct ResultScope<'a> {
     call: CallScope<'a>,
-    result: Option<&'a Value>,
+    result: &'a Readable<'a>,
     error: &'a Value,
 }
 
 impl Scope for ResultScope<'_> {
     fn data(&self, name: &str) -> Option<&Value> {
         match name {
-            "result" => self.result,
+            "result" => self.result.whole(),
             "error" => Some(self.error),
             _ => self.call.data(name),
         }
+    }
+
+    fn result(&self, reading: Reading) -> Option<&Value> {
+        self.result.read(reading)
     }
 }
 
@@ -120,19 +125,20 @@ pub(crate) fn default_class(kind: &str, status: Option<i64>, effect: Effect) -> 
 pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Outcome) -> Judged {
     let tool = &*call.tool;
     let contract = &tool.result;
-    let result = outcome.result.as_deref();
+    let readable = Readable::new(outcome.result.as_deref(), tool.has_fields);
+    let result = readable.read(Reading::Either);
     let host_failed = outcome.is_error || outcome.error.is_some();
     let reported = outcome.error.clone().unwrap_or_default();
     let no_error = Value::Null;
     let call_scope = || CallScope { policy, arguments: &call.arguments, hints: call.hints.as_deref() };
-    let bare = ResultScope { call: call_scope(), result, error: &no_error };
+    let bare = ResultScope { call: call_scope(), result: &readable, error: &no_error };
     let mut trouble: Option<String> = None;
     let failed = match (&contract.failed_when, result) {
         (Some(when), Some(_)) => or_trouble(when.test(&bare), when, &mut trouble).unwrap_or(host_failed),
         _ => host_failed,
     };
     if failed {
-        return failure(key, call, (&reported, outcome), call_scope(), trouble);
+        return failure(key, call, (&reported, outcome, &readable), call_scope(), trouble);
     }
     let scope = bare;
     let masked = Cell::new(false);
@@ -188,7 +194,9 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
         covered: covered(key, call, &scope, &mut trouble),
     });
     let picks = match result {
-        Some(result) if trouble.is_none() && !policy.needs.is_empty() => picks(policy, tool, result, records),
+        Some(_) if trouble.is_none() && !policy.needs.is_empty() => {
+            picks(policy, tool, readable.read(Reading::Json), records)
+        }
         _ => Vec::new(),
     };
     Judged {
@@ -229,17 +237,18 @@ fn present(answer: Result<Found<'_>, EvaluationError>) -> Result<Option<Found<'_
     }
 }
 
-fn failure(
-    key: &SymbolKey,
-    call: &Call,
-    (reported, outcome): (&Reported, &Outcome),
-    scope: CallScope<'_>,
-    mut trouble: Option<String>,
-) -> Judged {
-    let tool = &*call.tool;
-    let result = outcome.result.as_deref();
+/// What the table of the language makes of a failure.
+struct Table {
+    kind: Arc<str>,
+    class: ErrorClass,
+    /// It may have happened.
+    in_doubt: bool,
+}
+
+/// A failure as it was reported, before the manifest's `errors` are asked; and as the variable `error`.
+fn as_reported(tool: &Tool, reported: &Reported, result: Option<&Value>) -> (Table, Value) {
     let status = reported.status;
-    let mut kind: Arc<str> =
+    let kind: Arc<str> =
         reported.kind.clone().unwrap_or_else(|| if status.is_some() { "http".into() } else { "tool_error".into() });
     let mut class = default_class(&kind, status, tool.effect);
     let in_doubt = class == ErrorClass::Ambiguous;
@@ -248,7 +257,21 @@ fn failure(
         class = ErrorClass::Transient;
     }
     let error = error_value(&kind, status, class, reported.message.as_deref(), result);
-    let scope = ResultScope { call: scope, result, error: &error };
+    (Table { kind, class, in_doubt }, error)
+}
+
+fn failure(
+    key: &SymbolKey,
+    call: &Call,
+    (reported, outcome, readable): (&Reported, &Outcome, &Readable<'_>),
+    scope: CallScope<'_>,
+    mut trouble: Option<String>,
+) -> Judged {
+    let tool = &*call.tool;
+    let (whole, result) = (readable.whole(), readable.read(Reading::Either));
+    let status = reported.status;
+    let (Table { mut kind, mut class, in_doubt }, error) = as_reported(tool, reported, whole);
+    let scope = ResultScope { call: scope, result: readable, error: &error };
     let by_table = class;
     // a name that the author gives tells errors apart for `same_error`; what failed alike is as it was reported
     let status_symbol = key.bytes(&status.unwrap_or(i64::MIN).to_le_bytes());
@@ -288,7 +311,7 @@ fn failure(
         masked_by_words(key, tool, reported, result, &words)
             .map(|text| key.join(&[tool_symbol, failed_as(&kind), text]))
     };
-    let error = error_value(&kind, status, class, reported.message.as_deref(), result);
+    let error = error_value(&kind, status, class, reported.message.as_deref(), whole);
     Judged {
         failed: true,
         error: Some(error),

@@ -10,6 +10,7 @@ use crate::detect::Observation;
 use crate::expression::{EvaluationError, Scope, STEPS_OF_A_DECISION};
 use crate::fallback::BreakerState;
 use crate::policy::{Effect, Policy};
+use crate::reading::{Readable, Reading};
 use crate::task::Task;
 
 /// What a rule can see of a decision, or of an observation.
@@ -56,7 +57,7 @@ impl Scope for ProviderScope<'_> {
 /// What only an observation has.
 struct Seen<'a> {
     observation: &'a Observation,
-    result: Option<&'a Value>,
+    result: Readable<'a>,
     gaps: Value,
     records: OnceCell<Option<Value>>,
 }
@@ -81,6 +82,7 @@ impl<'a> RuleScope<'a> {
         let mut scope = Self::of_admission(task, policy, &seen.call, &seen.call_id, elapsed);
         let gaps = seen.judged.gaps.iter().map(|(_, field)| Value::from(field.as_str())).collect();
         let result = seen.outcome.as_ref().and_then(|outcome| outcome.result.as_deref());
+        let result = Readable::new(result, seen.call.tool.has_fields);
         scope.seen = Some(Seen { observation: seen, result, gaps: Value::List(gaps), records: OnceCell::new() });
         scope
     }
@@ -146,10 +148,14 @@ impl Scope for RuleScope<'_> {
             "hints" => self.call.hints.as_deref(),
             "params" => Some(&self.policy.params),
             "constants" => Some(&self.policy.constants),
-            "result" => self.seen.as_ref()?.result,
+            "result" => self.seen.as_ref()?.result.whole(),
             "error" => self.seen.as_ref()?.observation.judged.error.as_ref(),
             _ => None,
         }
+    }
+
+    fn result(&self, reading: Reading) -> Option<&Value> {
+        self.seen.as_ref()?.result.read(reading)
     }
 
     fn computed(&self, name: &str) -> Result<Option<Val<'_>>, EvaluationError> {

@@ -13,6 +13,7 @@ use crate::expression::{Expression, Scope};
 use crate::identify::tool_of;
 use crate::outcome::{Judged, Outcome};
 use crate::policy::{ErrorClass, Policy, Tool};
+use crate::reading::{Readable, Reading};
 use crate::shared::{EffectAnswer, Resolution};
 use crate::task::{Out, Task};
 
@@ -84,17 +85,21 @@ impl Doubt {
 /// The variables of `landed_when` and `absent_when`: those of the call in doubt, and what the verifying call brought.
 struct Answered<'a> {
     doubt: EffectScope<'a>,
-    result: Option<&'a Value>,
+    result: &'a Readable<'a>,
     error: &'a Value,
 }
 
 impl Scope for Answered<'_> {
     fn data(&self, name: &str) -> Option<&Value> {
         match name {
-            "result" => self.result,
+            "result" => self.result.whole(),
             "error" => Some(self.error),
             _ => self.doubt.data(name),
         }
+    }
+
+    fn result(&self, reading: Reading) -> Option<&Value> {
+        self.result.read(reading)
     }
 
     fn value(&self, name: &str) -> Option<Val<'_>> {
@@ -150,13 +155,14 @@ impl Task {
         }
         let doubts = self.doubts.by_call.remove(&call.exact.0).unwrap_or_default();
         self.doubts.count = self.doubts.count.saturating_sub(doubts.len());
+        let result = Readable::new(outcome.result.as_deref(), call.tool.has_fields);
         let (mut resolutions, mut proposal) = (Vec::new(), None);
         let by = format!("{}:{}", call.tool.name, out.dispatch_name());
         for mut doubt in doubts {
             // what a cache answers is as old as it says, whenever it was asked
             let as_of = out.dispatched - outcome.cached.unwrap_or(0.0).max(0.0);
             let early = as_of < doubt.since + doubt.verification.after;
-            let landed = self.reads(policy, &doubt, judged, outcome);
+            let landed = self.reads(policy, &doubt, judged, &result);
             let resolution = |landed, result| Resolution { key: doubt.key.clone(), landed, result, by: by.clone() };
             match landed {
                 Some(true) => resolutions.push(resolution(Some(true), kept(outcome))),
@@ -179,11 +185,11 @@ impl Task {
     }
 
     /// Whether the effect took place, by the verifying call's answer; nothing where it does not say.
-    fn reads(&self, policy: &Policy, doubt: &Doubt, judged: &Judged, outcome: &Outcome) -> Option<bool> {
+    fn reads(&self, policy: &Policy, doubt: &Doubt, judged: &Judged, result: &Readable<'_>) -> Option<bool> {
         let verify = doubt.tool.verify.as_ref().filter(|_| !judged.failed)?;
         let no_error = Value::Null;
         let of = EffectScope { task: self, policy, arguments: &doubt.arguments, hints: None, confirmation: 1 };
-        let scope = Answered { doubt: of, result: outcome.result.as_deref(), error: &no_error };
+        let scope = Answered { doubt: of, result, error: &no_error };
         let holds = |when: &Option<Expression>| when.as_ref().is_some_and(|when| when.test(&scope) == Ok(true));
         if holds(&verify.landed_when) {
             return Some(true);

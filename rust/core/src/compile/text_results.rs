@@ -1,5 +1,5 @@
-//! Expressions that err whenever a tool answers with text, and so leave its outcomes `ungraded`.
-use callgate_cel::Type;
+//! Expressions that err whenever a tool answers with text that is no JSON, and so leave its outcomes `ungraded`.
+use callgate_cel::{Span, Type};
 
 use super::{Faults, Place};
 use crate::expression::{Expression, Prospect};
@@ -40,7 +40,7 @@ pub(crate) fn check_tool(place: Place, at: &Pointer, tool: &Tool, faults: &mut F
     }
     let mut erring = read.into_iter().filter_map(|(at, expression)| Some((at, blame(expression)?)));
     let Some((first, (span, why))) = erring.next() else { return };
-    let message = format!("this errs whenever `{}` answers with text: {why}", tool.name);
+    let message = format!("this errs whenever `{}` answers with text that is no JSON: {why}", tool.name);
     let mut fault = Fault::value(codes::CEL_ERRS_ON_TEXT, first, message).warning();
     fault.span = Some(span);
     for (other, _) in erring {
@@ -53,7 +53,7 @@ pub(crate) fn check_tool(place: Place, at: &Pointer, tool: &Tool, faults: &mut F
 /// Reports a rule of `observe` whose condition errs on every text.
 pub(crate) fn check_rule(at: &Pointer, when: &Expression, faults: &mut Faults) {
     let Some((span, why)) = blame(when) else { return };
-    let message = format!("this errs whenever a tool answers with text: {why}");
+    let message = format!("this errs whenever a tool answers with text that is no JSON: {why}");
     let mut fault = Fault::value(codes::CEL_ERRS_ON_TEXT, at.clone(), message).warning();
     fault.span = Some(span);
     faults.add(Place::Policy, fault.hint("test for it first, `type(result) == map && …`"));
@@ -62,6 +62,11 @@ pub(crate) fn check_rule(at: &Pointer, when: &Expression, faults: &mut Faults) {
 /// The part that errs, in code points, and why.
 fn blame(expression: &Expression) -> Option<((usize, usize), String)> {
     let (span, why) = on_text(expression).blame?;
+    Some((in_points(expression, span), why))
+}
+
+/// A part of an expression, in code points of its text.
+pub(super) fn in_points(expression: &Expression, span: Span) -> (usize, usize) {
     let points = |byte: u32| expression.written().get(..byte as usize).map_or(0, |text| text.chars().count());
-    Some(((points(span.start), points(span.end)), why))
+    (points(span.start), points(span.end))
 }

@@ -16,6 +16,7 @@ use crate::model::{codes, Fault, Pointer};
 use crate::policy::{
     Coverage, Effect, ErrorClass, ErrorRule, Identity, Jitter, ResultContract, Retry, Tool, ToolEntry, Trim, Waiting,
 };
+use crate::reading::Reading;
 use crate::schema::ArgumentSchema;
 
 /// `max_stale`, where it is left out.
@@ -163,6 +164,9 @@ fn one(ground: &Ground<'_>, at: &Pointer, name: &str, tool: &written::Tool, faul
             None
         }
     });
+    let result = result(ground, &at.key("result"), tool.result.as_ref(), faults);
+    let coverage = tool.coverage.as_ref().and_then(|it| coverage(ground, &at.key("coverage"), it, faults));
+    let errors = errors(ground, &at.key("errors"), tool.errors.as_ref(), faults);
     Tool {
         name: shared(name),
         declared: true,
@@ -174,11 +178,12 @@ fn one(ground: &Ground<'_>, at: &Pointer, name: &str, tool: &written::Tool, faul
         touches: tags(tool.touches.as_ref()),
         parameters,
         identity: tool.identity.as_ref().map(|it| identity(ground, at, it, faults)).unwrap_or_default(),
-        result: result(ground, &at.key("result"), tool.result.as_ref(), faults),
+        has_fields: has_fields(&result, coverage.as_ref(), &errors),
+        result,
         waiting: tool.waiting.as_ref().and_then(waiting),
-        coverage: tool.coverage.as_ref().and_then(|it| coverage(ground, &at.key("coverage"), it, faults)),
+        coverage,
         transfer: tool.transfer.unwrap_or(false),
-        errors: errors(ground, &at.key("errors"), tool.errors.as_ref(), faults),
+        errors,
         retry: tool.retry.as_ref().map(retry),
         server: ground.server.clone(),
         breaker: tool.breaker.as_ref().map(|it| Arc::new(effects::breaker(ground, name, it))),
@@ -187,6 +192,20 @@ fn one(ground: &Ground<'_>, at: &Pointer, name: &str, tool: &written::Tool, faul
         timeout: tool.timeout.map(|timeout| timeout.seconds()),
         cache_ttl: tool.cache.as_ref().and_then(|cache| cache.ttl).map_or(CACHE_TTL, |ttl| ttl.seconds()),
     }
+}
+
+/// Whether anything that is declared reads fields of the result, or leaves some of them out.
+fn has_fields(result: &ResultContract, coverage: Option<&Coverage>, errors: &[ErrorRule]) -> bool {
+    let next = coverage.and_then(|coverage| match coverage {
+        Coverage::Cursor { next, .. } => Some(next),
+        Coverage::Range { .. } => None,
+    });
+    let of_result = [&result.failed_when, &result.empty_when, &result.version, &result.state].into_iter().flatten();
+    let of_errors = errors.iter().filter_map(|rule| rule.when.as_ref());
+    let mut expressions = of_result.chain(next).chain(of_errors);
+    result.records.is_some()
+        || !result.ignore.is_empty()
+        || expressions.any(|expression| expression.reading() == Some(Reading::Json))
 }
 
 fn effect(written: written::Effect) -> Effect {

@@ -34,12 +34,12 @@ pub(crate) fn carries(record: &Value, field: &str) -> bool {
 
 /// What a successful result says about the needs. `records` is what the tool declares as such; where it declares none, a
 /// result that is a map is one record.
-pub(crate) fn picks(policy: &Policy, tool: &Tool, result: &Value, records: Option<&[Value]>) -> Vec<Pick> {
+pub(crate) fn picks(policy: &Policy, tool: &Tool, result: Option<&Value>, records: Option<&[Value]>) -> Vec<Pick> {
     let mut found = Vec::new();
     for (index, need) in policy.needs.iter().enumerate().filter(|(_, need)| need.takes(tool)) {
         let records = match records {
             Some(records) => records,
-            None if tool.result.records.is_none() => std::slice::from_ref(result),
+            None if tool.result.records.is_none() => result.map(std::slice::from_ref).unwrap_or_default(),
             None => &[],
         };
         found.extend(records.iter().take(MOST_RECORDS).filter_map(|record| pick(index, need, record)));

@@ -54,6 +54,8 @@ pub struct Tool {
     pub identity: Identity,
     /// How its result is read.
     pub result: ResultContract,
+    /// Whether anything that is declared reads fields of its result: a text that is JSON is read as that.
+    pub has_fields: bool,
     /// Whether it waits.
     pub waiting: Option<Waiting>,
     /// What part of something it covers.
@@ -108,6 +110,7 @@ impl Tool {
             parameters: None,
             identity: Identity::default(),
             result: ResultContract { min_records: 1, ..ResultContract::default() },
+            has_fields: false,
             waiting: None,
             coverage: None,
             transfer: false,
