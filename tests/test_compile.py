@@ -161,6 +161,14 @@ def test_a_tool_without_parameters_is_warned_of_once_where_something_reads_its_a
         ({"errors": [{"when": "error.stats == 429", "class": "transient"}]}, "CG308", "errors/0/when", "stats"),
         ({"identity": {"group": "hints.a + args"}}, None, "", ""),
         ({"result": {"records": "size(result)"}}, "CG311", "result/records", "size(result)"),
+        # `error` is null where none was reported
+        ({"result": {"failed_when": "error.status >= 500"}}, "CG309", "result/failed_when", "error.status"),
+        ({"result": {"failed_when": "error != null && error.status >= 500"}}, None, "", ""),
+        ({"result": {"failed_when": "type(result) == string || error.status >= 500"}}, None, "", ""),
+        ({"result": {"failed_when": "error != null && error.stats >= 500"}}, "CG308", "result/failed_when", "stats"),
+        ({"result": {"empty_when": "error.status == 404"}}, "CG309", "result/empty_when", "error.status"),
+        ({"result": {"records": 'error.type == "http" ? [] : result.x'}}, "CG309", "result/records", "error.type"),
+        ({"errors": [{"when": "error.status == 404", "class": "transient"}]}, None, "", ""),
     ],
 )
 def test_every_expression_of_a_manifest_is_checked_at_its_place(

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-
 from sufficiency import begin, made
 
 ITEMS: dict[str, Any] = {"records": "result.items", "required_fields": ["id"]}
@@ -112,3 +111,30 @@ def test_a_doubt_ends_by_what_the_verifying_call_says_in_json(answer: str, reaso
     assert calls.observe(sent.call_id, error={"type": "timeout"}).next == "verify"
     calls.observe(calls.admit("find", {"order": 7}).call_id, result=answer)
     assert [finding.reason for finding in calls.admit("pay", {"order": 7}).findings] == reasons
+
+
+FLAGGED = {"type": "http", "status": 404, "message": "no such order"}
+
+
+@pytest.mark.parametrize(
+    ("when", "outcome", "grade"),
+    [
+        # added to the host's flag
+        ("error != null || result.ok == false", {"result": {"ok": False}}, "failed"),
+        ("error != null || result.ok == false", {"result": {"ok": True}}, "sufficient"),
+        ("error != null || result.ok == false", {"result": {"ok": True}, "is_error": True}, "failed"),
+        ("error != null || result.ok == false", {"result": {"ok": True}, "error": FLAGGED}, "failed"),
+        # taken out of it
+        ("error != null && error.status != 404", {"result": {}, "error": FLAGGED}, "sufficient"),
+        ("error != null && error.status != 404", {"result": {}, "error": {"status": 403}}, "failed"),
+        ("error != null && error.status != 404", {"result": {}}, "sufficient"),
+        ('error != null && error.class == "permanent"', {"result": {}, "error": {"status": 503}}, "sufficient"),
+        ('error != null && error.message.contains("such")', {"result": {}, "error": FLAGGED}, "failed"),
+        # without a result the flag stands
+        ("error != null && error.status != 404", {"error": FLAGGED}, "failed"),
+    ],
+)
+def test_what_counts_as_a_failure_may_ask_what_the_host_reported(
+    when: str, outcome: dict[str, Any], grade: str
+) -> None:
+    assert made(begin({}, read(failed_when=when)), "get", **outcome).grade == grade

@@ -131,16 +131,20 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
     let reported = outcome.error.clone().unwrap_or_default();
     let no_error = Value::Null;
     let call_scope = || CallScope { policy, arguments: &call.arguments, hints: call.hints.as_deref() };
-    let bare = ResultScope { call: call_scope(), result: &readable, error: &no_error };
     let mut trouble: Option<String> = None;
     let failed = match (&contract.failed_when, result) {
-        (Some(when), Some(_)) => or_trouble(when.test(&bare), when, &mut trouble).unwrap_or(host_failed),
+        (Some(when), Some(_)) => {
+            let told = host_failed.then(|| as_reported(tool, &reported, readable.whole()).1);
+            let error = told.as_ref().unwrap_or(&no_error);
+            let scope = ResultScope { call: call_scope(), result: &readable, error };
+            or_trouble(when.test(&scope), when, &mut trouble).unwrap_or(host_failed)
+        }
         _ => host_failed,
     };
     if failed {
         return failure(key, call, (&reported, outcome, &readable), call_scope(), trouble);
     }
-    let scope = bare;
+    let scope = ResultScope { call: call_scope(), result: &readable, error: &no_error };
     let masked = Cell::new(false);
     let mask = masking(|text| {
         let stripped = strip(tool, text, mask_success);

@@ -27,6 +27,7 @@ mod text_results;
 mod tools;
 mod types;
 mod unchecked;
+mod unreported;
 mod verifiers;
 
 pub use exception::exception;

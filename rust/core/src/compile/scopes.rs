@@ -10,6 +10,8 @@ pub(crate) enum Stand {
     Call,
     /// In a manifest, about its outcome.
     Outcome,
+    /// In a manifest, whether its outcome is a failure; the host may say that it is one, or not.
+    Failed,
     /// In the policy, before a call runs.
     Admit,
     /// In the policy, after it ended.
@@ -29,7 +31,7 @@ pub(crate) enum Stand {
 impl Stand {
     /// Whether there is an outcome to look at.
     fn has_outcome(self) -> bool {
-        matches!(self, Self::Outcome | Self::Observe | Self::Verification | Self::Edge)
+        matches!(self, Self::Outcome | Self::Failed | Self::Observe | Self::Verification | Self::Edge)
     }
 }
 
@@ -75,15 +77,13 @@ pub(crate) fn env(stand: Stand, arguments: Type, given: &Given, variables: &[Var
     env.variable("constants", given.constants.clone());
     if stand.has_outcome() {
         env.variable("result", Type::Dyn);
-        env.variable(
-            "error",
-            Object::closed()
-                .required("type", Type::String)
-                .required("status", Type::Number.nullable())
-                .required("class", Type::String)
-                .required("message", Type::String)
-                .into(),
-        );
+        let error: Type = Object::closed()
+            .required("type", Type::String)
+            .required("status", Type::Number.nullable())
+            .required("class", Type::String)
+            .required("message", Type::String)
+            .into();
+        env.variable("error", if stand == Stand::Failed { error.nullable() } else { error });
     } else if stand != Stand::Provider {
         env.later("result", "observe");
         env.later("error", "observe");
@@ -99,7 +99,7 @@ pub(crate) fn env(stand: Stand, arguments: Type, given: &Given, variables: &[Var
         }
     }
     match stand {
-        Stand::Call | Stand::Outcome => {}
+        Stand::Call | Stand::Outcome | Stand::Failed => {}
         // nothing that differs from one attempt to the next: a key that does is no key
         Stand::Effect | Stand::Verification => task_names(&mut env),
         Stand::Admit | Stand::Observe => policy_names(&mut env, variables),

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::detectors::Thresholds;
 use super::scopes::{self, Given, Stand};
-use super::{effects, keys, shared, text_results, types, ArgumentTypes, Faults, Place, Tools};
+use super::{effects, keys, shared, text_results, types, unreported, ArgumentTypes, Faults, Place, Tools};
 use crate::expression::Expression;
 use crate::model::cel::Cel;
 use crate::model::manifest as written;
@@ -44,9 +44,10 @@ pub(crate) fn compile(
         let arguments = argument_type(tool);
         let call = scopes::env(Stand::Call, arguments.clone(), given, &[]);
         let outcome = scopes::env(Stand::Outcome, arguments.clone(), given, &[]);
+        let failed = scopes::env(Stand::Failed, arguments.clone(), given, &[]);
         let effect = scopes::env(Stand::Effect, arguments.clone(), given, &[]);
         let verification = scopes::env(Stand::Verification, arguments.clone(), given, &[]);
-        let envs = [&call, &outcome, &effect, &verification];
+        let envs = [&call, &outcome, &failed, &effect, &verification];
         let ground = Ground::new(place, envs, thresholds, server.clone());
         let base = Arc::new(one(&ground, &at, name, tool, faults));
         text_results::check_tool(place, &at, &base, faults);
@@ -133,6 +134,7 @@ pub(super) struct Ground<'g> {
     pub(super) place: Place,
     call: &'g Env,
     outcome: &'g Env,
+    failed: &'g Env,
     /// What a key is made of.
     pub(super) effect: &'g Env,
     /// What the outcome of a verifying call is read by.
@@ -144,11 +146,11 @@ pub(super) struct Ground<'g> {
 impl<'g> Ground<'g> {
     fn new(
         place: Place,
-        [call, outcome, effect, verification]: [&'g Env; 4],
+        [call, outcome, failed, effect, verification]: [&'g Env; 5],
         thresholds: &'g Thresholds,
         server: Option<Arc<str>>,
     ) -> Self {
-        Self { place, call, outcome, effect, verification, thresholds, server }
+        Self { place, call, outcome, failed, effect, verification, thresholds, server }
     }
 }
 
@@ -263,7 +265,10 @@ fn result(
 ) -> ResultContract {
     let Some(it) = written else { return ResultContract { min_records: 1, ..ResultContract::default() } };
     let mut expression = |key: &str, cel: Option<&Cel>, expect: Option<Type>| -> Option<Expression> {
-        cel.and_then(|cel| faults.expression(ground.place, &at.key(key), cel, ground.outcome, expect))
+        let env = if key == "failed_when" { ground.failed } else { ground.outcome };
+        let found = cel.and_then(|cel| faults.expression(ground.place, &at.key(key), cel, env, expect))?;
+        unreported::check(ground.place, at, key, &found, faults);
+        Some(found)
     };
     ResultContract {
         failed_when: expression("failed_when", it.failed_when.as_ref(), Some(Type::Bool)),
