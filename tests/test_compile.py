@@ -81,6 +81,12 @@ TEXT = "this errs whenever `t` answers with text that is no JSON: a string has n
             ("result/records", "result/version"),
         ),
         # only text that may be a success reaches the records
+        (
+            {"result": {"failed_when": "error != null || type(result) == string", "records": "result.items"}},
+            None,
+            "",
+            (),
+        ),
         ({"result": {"failed_when": "type(result) != map", "records": "result.items"}}, None, "", ()),
         (
             {"result": {"failed_when": "result == 'no'", "records": "result.items"}},

@@ -243,6 +243,11 @@ impl Seer<'_> {
                 no
             }
         };
+        // what decides for certain absorbs the errors beside it
+        let decides = |way: &Way| !way.errs && !way.gives.may_be_other() && can(way, decisive) && !can(way, !decisive);
+        if ways.iter().any(decides) {
+            return Way::surely(Gives::Truth { yes: decisive, no: !decisive });
+        }
         let decided = ways.iter().any(|way| can(way, decisive));
         let otherwise = ways.iter().all(|way| can(way, !decisive));
         let (yes, no) = if decisive { (decided, otherwise) } else { (otherwise, decided) };

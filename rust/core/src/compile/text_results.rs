@@ -6,9 +6,13 @@ use crate::expression::{Expression, Prospect};
 use crate::model::{codes, Fault, Pointer};
 use crate::policy::{Coverage, Tool};
 
-/// What a text as `result` makes of an expression; nothing else is known.
+/// What a text as `result` makes of an expression; of all else is known that there is an `error`, or null in its place.
 fn on_text(expression: &Expression) -> Prospect {
-    expression.prospect(&|name| (name == "result").then_some(Type::String))
+    expression.prospect(&|name| match name {
+        "result" => Some(Type::String),
+        "error" => Some(Type::Dyn),
+        _ => None,
+    })
 }
 
 /// Reports the first expression of a tool that errs on every text, and names the others. Text that `failed_when` counts as
@@ -46,7 +50,7 @@ pub(crate) fn check_tool(place: Place, at: &Pointer, tool: &Tool, faults: &mut F
     for (other, _) in erring {
         fault = fault.related(other, "this errs then, too");
     }
-    let hint = "test for it, `type(result) == map ? … : …`, or say that text is a failure, `failed_when: type(result) == string`";
+    let hint = "test for it, `type(result) == map ? … : …`, or say that text is a failure, `failed_when: error != null || type(result) == string`";
     faults.add(place, fault.hint(hint));
 }
 
