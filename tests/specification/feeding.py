@@ -19,7 +19,7 @@ def is_retry(history: History, call: Call) -> bool:
     for entry in reversed(history):
         if isinstance(entry, Turn) and ends_repeats(entry, call):
             return False
-        if isinstance(entry, Ended) and entry.outcome and same_call(entry.call, call):
+        if isinstance(entry, Ended) and entry.outcome and entry.call.loose == call.loose:
             return entry.outcome.failed and entry.outcome.klass not in ("denied", "format")
     return False
 
@@ -31,7 +31,7 @@ def retries_used(history: History, outcome: Outcome) -> int:
     for entry in reversed(history[:arrived]):
         if isinstance(entry, Turn) and ends_repeats(entry, outcome.call):
             break
-        if isinstance(entry, Dispatched | Ended) and same_call(entry.call, outcome.call):
+        if isinstance(entry, Dispatched | Ended) and entry.call.loose == outcome.call.loose:
             if isinstance(entry, Ended) and entry.outcome and not entry.outcome.failed:
                 break
             if isinstance(entry, Dispatched) and not entry.call.retry:
@@ -133,8 +133,14 @@ def gain(history: History, outcome: Outcome) -> tuple[int, float | None]:
     return len(outcome.items - known), share
 
 
-def same_call(one: Call, other: Call) -> bool:
-    return (one.agent, one.loose) == (other.agent, other.loose)
+def is_new_page(fed: list[Turn], outcome: Outcome, has_news: bool) -> bool:
+    """Tell whether the page after this one is new; or, of the last and of one named as in another list, its items."""
+    call = outcome.call
+    turns = [turn for turn in fed if same_coverage(turn, call)]
+    if outcome.next is None:
+        return has_news
+    named_so = [turn for turn in turns if turn.outcome.next == outcome.next]
+    return all(turn.call.list != call.list for turn in named_so) and (not named_so or has_news)
 
 
 def same_outcome(earlier: Outcome, later: Outcome) -> bool:

@@ -175,7 +175,7 @@ impl Task {
         let mut held = Held::default();
         let id = self.claim_id();
         let effect = if call.tool.has_effects() { self.effect(policy, call, &id, again, &mut held) } else { None };
-        let retry = self.sessions.get(call.session).is_some_and(|session| session.is_retry(call.loose));
+        let retry = self.is_retry(call.loose);
         let amounts = if self.sharing.all { amounts::call(policy, &call.tool, retry) } else { Vec::new() };
         let breakers = call.tool.breaker.iter().map(|breaker| BreakerClaim {
             name: breaker.name.to_string(),

@@ -147,11 +147,11 @@ impl Task {
         }
         self.confirmed.use_up(call);
         if retry {
-            if let Some(attempts) = session.attempts.get_mut(&call.loose) {
+            if let Some(attempts) = self.attempts.get_mut(&call.loose) {
                 attempts.retries = attempts.retries.saturating_add(1);
             }
-        } else if !session.attempts.is_empty() {
-            session.attempts.remove(&call.loose);
+        } else if !self.attempts.is_empty() {
+            self.attempts.remove(&call.loose);
         }
         self.dispatch(policy, call, now);
         if self.seen.len() >= PAST_CALLS {

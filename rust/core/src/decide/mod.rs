@@ -92,7 +92,7 @@ impl Task {
         let first = round.and_then(|round| round.firsts.get(&call.exact.0)).cloned();
         let stopped = self.stop.as_ref().filter(|_| !policy.budgets.may_finish(&call.tool));
         let elapsed = self.elapsed(call.session);
-        let retry = session.is_retry(call.loose);
+        let retry = self.is_retry(call.loose);
         let needs_step = !round.is_some_and(|round| round.step_taken);
         if let (Some(first), false, None) = (first, bad_id, stopped) {
             let mut decision = Decision::coalesced(policy, first, retry);

@@ -20,15 +20,15 @@ impl Task {
         if let Some(tokens) = outcome.tokens {
             self.pool.take_usage(&mut session.share, tokens, 0.0);
         }
-        let used = session.attempts.get(&call.loose).map_or(0, |attempts| attempts.retries);
+        let used = self.attempts.get(&call.loose).map_or(0, |attempts| attempts.retries);
         if judged.failed && !matches!(judged.class, Some(ErrorClass::Denied | ErrorClass::Format)) {
             let stake = crate::detect::Stake::of(call);
-            make_room(&mut session.attempts, &call.loose, CALLS);
-            let attempts = session.attempts.entry(call.loose).or_insert(Attempts { stake, ..Attempts::default() });
+            make_room(&mut self.attempts, &call.loose, CALLS);
+            let attempts = self.attempts.entry(call.loose).or_insert(Attempts { stake, ..Attempts::default() });
             attempts.again = true;
         } else if !judged.failed {
-            session.attempts.remove(&call.loose);
-        } else if let Some(attempts) = session.attempts.get_mut(&call.loose) {
+            self.attempts.remove(&call.loose);
+        } else if let Some(attempts) = self.attempts.get_mut(&call.loose) {
             // what was out beside it is a further attempt still
             attempts.again = false;
         }

@@ -240,11 +240,11 @@ impl Task {
         self.out_changing = self.out_changing.saturating_sub(usize::from(!call.is_read()));
         self.came_back(&call);
         self.journal.abandoned();
+        if let Some(attempts) = self.attempts.get_mut(&call.loose).filter(|_| out.retry) {
+            attempts.retries = attempts.retries.saturating_sub(1);
+        }
         if let Some(session) = self.sessions.get_mut(call.session) {
             self.pool.take_call(&mut session.share, &call.tool, out.retry, -1.0);
-            if let Some(attempts) = session.attempts.get_mut(&call.loose).filter(|_| out.retry) {
-                attempts.retries = attempts.retries.saturating_sub(1);
-            }
             if let Some(round) = &mut session.round {
                 // what never ran has no answer to share
                 if round.firsts.get(&call.exact.0) == Some(&id) {

@@ -37,13 +37,13 @@ impl Task {
         let write = Write { call, fruitless: wrote == Wrote::Again };
         if landed {
             self.repeat_epoch = self.repeat_epoch.saturating_add(1);
+            self.attempts.retain(|_, attempts| !attempts.stake.ended_by_landed(&write));
             let mut listed = std::mem::take(&mut self.endable.by_landed);
             listed.retain(|index| {
                 let Some(session) = self.sessions.get_mut(*index) else { return false };
                 for detector in session.detectors.all_mut() {
                     detector.landed(&write);
                 }
-                session.attempts.retain(|_, attempts| !attempts.stake.ended_by_landed(&write));
                 session.listed.0 = session.has_runs();
                 session.listed.0
             });
@@ -51,13 +51,13 @@ impl Task {
             return wrote;
         }
         if possible {
+            self.attempts.retain(|_, attempts| !attempts.stake.ended_by_possible(&write));
             let mut listed = std::mem::take(&mut self.endable.by_possible);
             listed.retain(|index| {
                 let Some(session) = self.sessions.get_mut(*index) else { return false };
                 for detector in session.detectors.all_mut() {
                     detector.possibly_written(&write);
                 }
-                session.attempts.retain(|_, attempts| !attempts.stake.ended_by_possible(&write));
                 session.listed.1 = session.has_repeats();
                 session.listed.1
             });

@@ -118,6 +118,8 @@ pub struct Task {
     /// Loose identities that were admitted: the table of past calls.
     pub(crate) seen: FxHashSet<u64>,
     pub(crate) known: Known,
+    /// Failing calls by loose identity.
+    pub(crate) attempts: FxHashMap<u64, Attempts>,
     pub(crate) read_version: u64,
     pub(crate) repeat_epoch: u64,
     /// Dispatches and ends of calls that may change something, in all and by loose identity.
@@ -207,6 +209,7 @@ impl Task {
             short_lineage: OnceLock::new(),
             seen: FxHashSet::default(),
             known: Known::default(),
+            attempts: FxHashMap::default(),
             read_version: 0,
             repeat_epoch: 0,
             stirred: 0,

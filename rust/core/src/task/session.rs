@@ -135,8 +135,6 @@ pub(crate) struct Session {
     pub(crate) started: f64,
     pub(crate) share: Share,
     pub(crate) detectors: SessionDetectors,
-    /// Failing calls by loose identity.
-    pub(crate) attempts: FxHashMap<u64, Attempts>,
     /// Transient failures in a row, by tool.
     pub(crate) transient: FxHashMap<u64, u64>,
     /// Last known results by loose identity, for incidents.
@@ -168,18 +166,18 @@ impl Session {
         self.has_repeats() || !self.detectors.same_error.is_idle()
     }
 
-    /// Whether another attempt of the call is a retry.
-    pub(crate) fn is_retry(&self, loose: u64) -> bool {
-        self.attempts.get(&loose).is_some_and(|attempts| attempts.again)
-    }
-
     /// Whether there is anything that a possible write may end.
     pub(crate) fn has_repeats(&self) -> bool {
-        !self.detectors.exact_repeat.is_idle() || !self.attempts.is_empty() || !self.detectors.no_gain.is_idle()
+        !self.detectors.exact_repeat.is_idle() || !self.detectors.no_gain.is_idle()
     }
 }
 
 impl Task {
+    /// Whether another attempt of the call is a retry, whoever makes it.
+    pub(crate) fn is_retry(&self, loose: u64) -> bool {
+        self.attempts.get(&loose).is_some_and(|attempts| attempts.again)
+    }
+
     /// The index of the agent's session, new if it was not there.
     pub(crate) fn session(&mut self, policy: &Policy, agent: &str) -> usize {
         if let Some(index) = self.by_agent.get(agent).copied() {
@@ -195,7 +193,6 @@ impl Task {
             started: if self.sessions.is_empty() { self.started } else { self.now },
             share: Share::default(),
             detectors: SessionDetectors::new(policy),
-            attempts: FxHashMap::default(),
             transient: FxHashMap::default(),
             last_results: FxHashMap::default(),
             last_of_tool: FxHashMap::default(),
