@@ -499,8 +499,8 @@ class Task:
         if rungs.get("cool_down") is None or streak.last is None:
             return False
         pause = seconds(rungs["cool_down"])
-        if reason == "same_error":  # twice as long with each failure after the one that reached the threshold
-            pause *= 2 ** min(streak.count - rungs["refuse_after"], 8)
+        if reason == "same_error":  # twice as long with each failure after the second one at or above the threshold
+            pause *= 2 ** min(max(streak.count - rungs["refuse_after"] - 1, 0), 8)
         if self.now < streak.last + pause:
             return False
         return not any(

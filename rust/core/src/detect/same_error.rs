@@ -53,13 +53,14 @@ impl Failing {
     }
 }
 
-/// The cool-down doubles with each failure after the one that reached the threshold, this often at most.
+/// The cool-down doubles with each failure after the second one at or above the threshold, this often at most.
 const DOUBLINGS: u64 = 8;
 
 /// An agent whose turns take longer than the cool-down would never be refused anything: what was let through and failed
-/// alike is let through again only after twice the time.
+/// alike once more is let through again only after twice the time.
 fn growing(rungs: &Rungs, count: u64) -> Rungs {
-    let beyond = rungs.refuse_after.map_or(0, |after| count.saturating_sub(after)).min(DOUBLINGS);
+    let reached = |after: u64| count.saturating_sub(after).saturating_sub(1);
+    let beyond = rungs.refuse_after.map_or(0, reached).min(DOUBLINGS);
     let factor = 2_f64.powi(i32::try_from(beyond).unwrap_or_default());
     Rungs { cool_down: rungs.cool_down.map(|pause| pause * factor), ..*rungs }
 }
