@@ -184,7 +184,7 @@ def cycle(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> l
                 turn.call.agent,
                 turn.call.loose,
                 turn.outcome.symbol,
-                history.worked(turn) if is_mute(turn.call) else 0,
+                history.worked(turn) if turn.call.tool.transfer else 0,
             )
             for turn in stream
         ]

@@ -165,9 +165,9 @@ impl Task {
         detectors.exact_repeat.after(seen, remarks);
         detectors.consecutive.after(seen, remarks);
         detectors.frequency.after(seen, &detectors.window, remarks);
-        // a transfer says nothing but that control was passed on, a click nothing but that it was made: what was brought
-        // meanwhile tells one from another
-        let worked = if seen.call.is_mute() { seen.worked } else { 0 };
+        // a transfer says nothing but that control was passed on: what was brought meanwhile tells one from another. A click
+        // says no more, but the looks between clicks are laps of its own stream
+        let worked = if seen.call.tool.transfer { seen.worked } else { 0 };
         let symbol = |member: u64| {
             let result = seen.judged.result?;
             Some(key.join(&[Symbol(member), Symbol(result), Symbol(worked)]).0)
