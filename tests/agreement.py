@@ -294,6 +294,8 @@ ARGUMENTS: dict[str, list[dict[str, Any]]] = {
         {"path": "x", "cursor": None},
         {"path": "x", "cursor": "p1"},
         {"path": "x", "cursor": "p2"},
+        {"path": "y", "cursor": None},
+        {"path": "y", "cursor": "p1"},
     ],
     "put": [{"path": "x", "text": "one"}, {"path": "x", "text": "two"}, {"path": "y", "text": "one"}],
     "send": [{"path": "x", "to": "anna"}, {"path": "y", "to": "anna"}, {"path": "x", "to": "otto"}],

@@ -657,7 +657,7 @@ class Task:
         patience = (self.rungs("same_error", call.tool) or {}).get("transient_after")
         turn = Turn(call, outcome, what_it_feeds(history, outcome, before, patience))
         if turn.feeds == "all":
-            turn.gain, turn.known_share = gain(history, outcome)
+            turn.gain, turn.share, turn.known_share = gain(history, outcome)
             if outcome.succeeded_known and not outcome.erred:
                 turn.cells = self.needs.cells(history, outcome)
             turn.towards_needs = self.towards_needs(call) and self.needs.feeds(outcome)

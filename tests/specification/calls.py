@@ -123,13 +123,19 @@ class Call:
         self.target = canonical([self.normal.get(name) for name in names]) if names else None
 
     @property
-    def range(self) -> tuple[str, float, float] | None:
-        """The part of its target that the call asks for: target, first, and the one after the last."""
+    def range(self) -> tuple[str, int, int | None] | None:
+        """The part of its target that the call asks for: target, first, and the one after the last if known."""
         if "target" not in self.tool.coverage:
             return None
         first = self.covers("offset") or 0
         length = self.covers("length")
-        return canonical(self.covers("target")), first, float("inf") if length is None else first + length
+        return canonical(self.covers("target")), first, None if length is None else first + length
+
+    @property
+    def list(self) -> str:
+        """What ranges and pages are parts of: whatever the arguments ask for that `coverage` does not read."""
+        read = {path.removeprefix("args.") for path in self.tool.coverage.values()}
+        return canonical({name: value for name, value in self.normal.items() if name not in read})
 
     @property
     def cursor(self) -> str | None:

@@ -260,17 +260,22 @@ def same_error(history: History, call: Call, rungs: Rungs, seen: Outcome | None)
     return streaks
 
 
+ONE_THING = 0.8
+
+
 def same_result(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
     reads = [turn for turn in reads_of_tool(history, call, "results") if not turn.alike]
     if seen is not None and (not reads or reads[-1].outcome is not seen):
         return []
-    calls = set()
+    calls: set[str] = set()
     began: Turn | None = None
-    for turn in reversed(reads):
-        if turn.outcome.symbol != reads[-1].outcome.symbol:
-            break
+    for turn in reads:
+        same = began is not None and turn.outcome.symbol == began.outcome.symbol
+        # a version tells whether a thing is as it was, not whether two are one
+        is_other = turn.outcome.symbol[0] == "version" and turn.call.loose not in calls and turn.share is not None
+        if not same or (is_other and turn.share < ONE_THING):
+            calls, began = set(), turn
         calls.add(turn.call.loose)
-        began = turn
     return [Streak(len(calls), last_time(reads), the_reads(call), began=began)]
 
 
@@ -312,7 +317,9 @@ def covered(turns: list[Turn], call: Call) -> bool:
     assert call.range is not None
     target, first, end = call.range
     ranges = [turn.call.range for turn in turns if same_coverage(turn, call) and turn.call.range is not None]
-    for _, start, stop in sorted(part for part in ranges if part[0] == target):
+    if end is None:
+        return call.range in ranges
+    for start, stop in sorted((start, stop) for of, start, stop in ranges if of == target and stop is not None):
         if start <= first:
             first = max(first, stop)
     return first >= end

@@ -1,7 +1,7 @@
 """What an outcome feeds, whether a call is a further attempt, and what a result adds to what the task knows."""
 
 from specification.calls import Call
-from specification.detectors import covered, same_coverage
+from specification.detectors import covered, reads_of_tool, same_coverage
 from specification.history import (
     Dispatched,
     Ended,
@@ -120,17 +120,21 @@ def gain(history: History, outcome: Outcome) -> tuple[int, float | None]:
     fed = history.fed()
     call = outcome.call
     if not outcome.succeeded_known or outcome.erred:
-        return 0, None
-    if call.tool.coverage:
-        if call.range is not None:
-            new = not covered(fed, call)
-        else:
-            pages = [turn.outcome.next for turn in fed if same_coverage(turn, call)]
-            new = outcome.next is not None and outcome.next not in pages
-        return int(new), 0.0 if new else 1.0
+        return 0, None, None
     known = set().union(*(turn.outcome.items for turn in fed if not turn.outcome.erred)) & outcome.items
+    if call.tool.coverage:
+        has_news = bool(outcome.items - known)
+        new = is_new_page(fed, outcome, has_news) if call.range is None else is_new_range(fed, call, has_news)
+        return int(new), 0.0 if new else 1.0, 0.0 if new else 1.0
     share = len(known) / len(outcome.items) if outcome.items else None
-    return len(outcome.items - known), share
+    news = len(outcome.items - known)
+    return news, share, float(not news) if outcome.is_one_record else share
+
+
+def is_new_range(fed: list[Turn], call: Call, has_news: bool) -> bool:
+    """Tell whether the range is new to its list; one that another list of the target has must say something new."""
+    of_list = [turn for turn in fed if turn.call.tool.coverage and turn.call.list == call.list]
+    return not covered(of_list, call) and (not covered(fed, call) or has_news)
 
 
 def is_new_page(fed: list[Turn], outcome: Outcome, has_news: bool) -> bool:

@@ -30,7 +30,8 @@ class Ended:
 class Turn:
     """The round of an ended call closed, and it was the call's turn to feed the detectors.
 
-    `feeds` says what it feeds: `all`, `format` (the detectors of unknown tools, invalid arguments and equal errors),
+    `share` is that of its items which the task knew, `known_share` the same of records. `feeds` says what it feeds:
+    `all`, `format` (the detectors of unknown tools, invalid arguments and equal errors),
     `wait` (`stale_wait`), `none`, or `double` where an earlier member of its batch has said it. A `fresh` one is a read
     that was worth making although it may bring nothing new: what it looks at has `changed`, or `may have`; or its
     answer is `wanted` again, or for the first time by an agent, where another one had it (`shared`). A `fruitless` one
@@ -42,6 +43,7 @@ class Turn:
     outcome: Outcome
     feeds: str
     gain: int = 0
+    share: float | None = None
     known_share: float | None = None
     cells: int = 0
     towards_needs: bool = False

@@ -149,6 +149,12 @@ class Outcome:
         whole = [record for record in self.records if all(carries(record, name) for name in required)]
         return "sufficient" if len(whole) >= declared.get("min_records", 1) else "partial"
 
+    @property
+    def is_one_record(self) -> bool:
+        """Tell whether the result is a record as a whole: nothing says where others are in it, and there is no list."""
+        has_lists = any("*" in item[1] for item in self.items if item[0] == "leaf")
+        return self.records is None and bool(self.items) and not has_lists
+
     def gaps_of(self) -> list[tuple[Any, str]]:
         wanted = self.call.tool.result.get("wanted_fields", [])
         return [

@@ -26,10 +26,11 @@ pub struct Request {
 /// What part of something a call asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Asked {
-    /// A range of a target, end exclusive.
-    Range { target: u64, from: i64, to: i64 },
-    /// The page after a cursor.
-    Cursor(u64),
+    /// A range of a target, end exclusive; without an end it is not known how far it reaches. `list` is the target, and what
+    /// the other arguments ask of it.
+    Range { target: u64, list: u64, from: i64, to: Option<i64> },
+    /// The page after a cursor, of the list that the other arguments name.
+    Cursor { list: u64, page: u64 },
 }
 
 /// A call with its identities: what detectors, budgets and effects judge by.

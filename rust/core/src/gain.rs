@@ -27,11 +27,22 @@ pub(crate) fn record_items(key: &SymbolKey, records: &[Value], by: &[String], ma
     })
 }
 
-/// The leaves of a result without its ignored top-level fields, strings masked.
-pub(crate) fn leaf_items(key: &SymbolKey, result: &Value, ignore: &[String], mask: Option<Mask<'_>>) -> Vec<u64> {
-    let mut found = Vec::new();
+/// The leaves of a result without its ignored top-level fields, strings masked; and whether any of them stands in a list.
+pub(crate) fn leaf_items(
+    key: &SymbolKey,
+    result: &Value,
+    ignore: &[String],
+    mask: Option<Mask<'_>>,
+) -> (Vec<u64>, bool) {
+    let mut found = Leaves::default();
     with_buffer(|path| leaves(key, result, ignore, Loosening { ignore: &[], mask }, path, &mut found));
-    found
+    (found.items, found.in_a_list)
+}
+
+#[derive(Default)]
+struct Leaves {
+    items: Vec<u64>,
+    in_a_list: bool,
 }
 
 /// The key of a record: its key fields, or all of it.
@@ -48,9 +59,9 @@ fn leaves(
     ignore: &[String],
     loosening: Loosening<'_>,
     path: &mut Vec<u8>,
-    found: &mut Vec<u64>,
+    found: &mut Leaves,
 ) {
-    if found.len() >= MOST_LEAVES {
+    if found.items.len() >= MOST_LEAVES {
         return;
     }
     let length = path.len();
@@ -59,9 +70,11 @@ fn leaves(
         Value::Str(text) if text.as_bytes().is_empty() => {}
         Value::List(items) => {
             path.extend_from_slice(b"\xFF*");
+            let before = found.items.len();
             for item in items {
                 leaves(key, item, &[], loosening, path, found);
             }
+            found.in_a_list |= found.items.len() > before;
         }
         Value::Map(map) => {
             for (name, item) in map.iter() {
@@ -77,7 +90,7 @@ fn leaves(
         scalar => {
             path.push(0xFE);
             if write_loosened(scalar, loosening, path).is_ok() {
-                found.push(key.bytes(path).0);
+                found.items.push(key.bytes(path).0);
             }
         }
     }
@@ -89,14 +102,18 @@ fn leaves(
 pub(crate) struct Offer {
     /// Items, in the order of the result.
     pub(crate) items: Vec<u64>,
+    /// Whether they are parts of one record.
+    pub(crate) is_one_record: bool,
     /// With `coverage`: the range that was read, or the next page.
     pub(crate) covered: Option<Covered>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Covered {
-    Range { target: u64, from: i64, to: i64 },
-    Next(Option<u64>),
+    /// A range of a target, and of what was asked of it.
+    Range { target: u64, list: u64, from: i64, to: Option<i64> },
+    /// A page of a list, and the one that follows: of this list, and of any list of the tool.
+    Page { asked: u64, next: Option<u64>, of_tool: Option<u64> },
 }
 
 /// What an outcome brought.
@@ -105,7 +122,15 @@ pub(crate) struct Gain {
     /// New items, or 1 for a new range or page.
     pub(crate) count: u32,
     /// Share of the items that were known; none without items.
+    pub(crate) share: Option<f64>,
+    /// The same of records: a result without lists is one, where nothing is declared of records.
     pub(crate) known: Option<f64>,
+}
+
+impl Gain {
+    fn of(count: u32, share: f64) -> Self {
+        Self { count, share: Some(share), known: Some(share) }
+    }
 }
 
 /// What the task knows.
@@ -115,20 +140,23 @@ pub(crate) struct Known {
     pages: FxHashSet<u64>,
     asked: FxHashSet<u64>,
     ranges: FxHashMap<u64, BTreeMap<i64, i64>>,
+    /// Where something was read of which it is not known how far it reached.
+    begun: FxHashSet<(u64, i64)>,
     /// Ranges of all targets.
     covered: usize,
 }
 
 impl Known {
     /// Takes an offer in; answers with what was new in it.
-    pub(crate) fn learn(&mut self, offer: &Offer, asked: Option<&Asked>) -> Gain {
+    pub(crate) fn learn(&mut self, offer: &Offer) -> Gain {
         if self.items.len() > ITEMS {
             self.items = FxHashSet::default();
         }
         // the parts of something large that were read: all of them are forgotten at once
-        if self.pages.len().saturating_add(self.asked.len()).saturating_add(self.covered) >= ITEMS {
+        let pages = self.pages.len().saturating_add(self.asked.len());
+        if pages.saturating_add(self.begun.len()).saturating_add(self.covered) >= ITEMS {
             (self.pages, self.asked) = (FxHashSet::default(), FxHashSet::default());
-            (self.ranges, self.covered) = (FxHashMap::default(), 0);
+            (self.ranges, self.begun, self.covered) = (FxHashMap::default(), FxHashSet::default(), 0);
         }
         // the items of one result are a set: what stands in it twice counts once
         let mut distinct = offer.items.clone();
@@ -137,30 +165,46 @@ impl Known {
         let total = u32::try_from(distinct.len()).unwrap_or(u32::MAX);
         let new = distinct.into_iter().filter(|item| self.items.insert(*item)).count();
         let new = u32::try_from(new).unwrap_or(u32::MAX);
-        if let Some(Asked::Cursor(cursor)) = asked {
-            self.asked.insert(*cursor);
-        }
         let covered = match &offer.covered {
             None => None,
-            Some(Covered::Range { target, from, to }) => Some(self.cover(*target, *from, *to)),
-            Some(Covered::Next(next)) => Some(next.is_some_and(|next| self.pages.insert(next))),
+            Some(Covered::Range { target, list, from, to }) => {
+                let (of_list, of_target) = (self.cover(*list, *from, *to), self.cover(*target, *from, *to));
+                Some(of_list && (of_target || new > 0))
+            }
+            Some(Covered::Page { asked, next, of_tool }) => {
+                self.asked.insert(*asked);
+                Some(match (next, of_tool) {
+                    // other lists have pages of the same name
+                    (Some(next), Some(of_tool)) => {
+                        let (next, of_tool) = (self.pages.insert(*next), self.pages.insert(*of_tool));
+                        next && (of_tool || new > 0)
+                    }
+                    // the last page is what stands on it
+                    _ => new > 0,
+                })
+            }
         };
         match covered {
-            Some(new) => Gain { count: u32::from(new), known: Some(if new { 0.0 } else { 1.0 }) },
-            None if total == 0 => Gain { count: 0, known: None },
-            None => Gain { count: new, known: Some(1.0 - f64::from(new) / f64::from(total)) },
+            Some(new) => Gain::of(u32::from(new), if new { 0.0 } else { 1.0 }),
+            None if total == 0 => Gain::default(),
+            None => {
+                let gain = Gain::of(new, 1.0 - f64::from(new) / f64::from(total));
+                let known = if new == 0 { 1.0 } else { 0.0 };
+                Gain { known: if offer.is_one_record { Some(known) } else { gain.share }, ..gain }
+            }
         }
     }
 
     /// Whether the call asks for something that no earlier one covered.
     pub(crate) fn is_uncovered(&self, asked: &Asked) -> bool {
         match asked {
-            Asked::Range { target, from, to } => !self.covers(*target, *from, *to),
-            Asked::Cursor(cursor) => !self.asked.contains(cursor),
+            Asked::Range { target, from, to, .. } => !self.covers(*target, *from, *to),
+            Asked::Cursor { page, .. } => !self.asked.contains(page),
         }
     }
 
-    fn covers(&self, target: u64, from: i64, to: i64) -> bool {
+    fn covers(&self, target: u64, from: i64, to: Option<i64>) -> bool {
+        let Some(to) = to else { return self.begun.contains(&(target, from)) };
         from >= to
             || self
                 .ranges
@@ -170,10 +214,11 @@ impl Known {
     }
 
     /// Adds a range; whether any of it was new.
-    fn cover(&mut self, target: u64, from: i64, to: i64) -> bool {
+    fn cover(&mut self, target: u64, from: i64, to: Option<i64>) -> bool {
         if self.covers(target, from, to) {
             return false;
         }
+        let Some(to) = to else { return self.begun.insert((target, from)) };
         let ranges = self.ranges.entry(target).or_default();
         let (mut low, mut high) = (from, to);
         // none of them touch each other, so those that this one touches stand together before its end
@@ -205,28 +250,44 @@ mod tests {
 
     fn offer(text: &str) -> Offer {
         let value = read_json(text.as_bytes()).unwrap();
-        Offer { items: leaf_items(&SymbolKey::new([1; 16]), &value, &[], None), covered: None }
+        let (items, has_many) = leaf_items(&SymbolKey::new([1; 16]), &value, &[], None);
+        Offer { items, is_one_record: !has_many, covered: None }
     }
 
     #[test]
     fn leaves_are_told_apart_by_path_and_not_by_position() {
         let mut known = Known::default();
-        assert_eq!(known.learn(&offer(r#"{"a":[1,2],"b":null,"c":""}"#), None), Gain { count: 2, known: Some(0.0) });
-        assert_eq!(known.learn(&offer(r#"{"a":[2,1]}"#), None), Gain { count: 0, known: Some(1.0) });
-        assert_eq!(known.learn(&offer(r#"{"b":[2,1]}"#), None), Gain { count: 2, known: Some(0.0) });
-        assert_eq!(known.learn(&offer(r#"{"a":[1,3]}"#), None), Gain { count: 1, known: Some(0.5) });
-        assert_eq!(known.learn(&offer("[]"), None), Gain { count: 0, known: None });
+        assert_eq!(known.learn(&offer(r#"{"a":[1,2],"b":null,"c":""}"#)), Gain::of(2, 0.0));
+        assert_eq!(known.learn(&offer(r#"{"a":[2,1]}"#)), Gain::of(0, 1.0));
+        assert_eq!(known.learn(&offer(r#"{"b":[2,1]}"#)), Gain::of(2, 0.0));
+        assert_eq!(known.learn(&offer(r#"{"a":[1,3]}"#)), Gain::of(1, 0.5));
+        assert_eq!(known.learn(&offer("[]")), Gain::default());
+    }
+
+    #[test]
+    fn a_result_without_a_list_is_one_record() {
+        let mut known = Known::default();
+        assert_eq!(known.learn(&offer(r#"{"a":1,"b":{"c":2}}"#)), Gain::of(2, 0.0));
+        assert_eq!(
+            known.learn(&offer(r#"{"a":1,"b":{"c":3}}"#)),
+            Gain { count: 1, share: Some(0.5), known: Some(0.0) }
+        );
+        assert_eq!(known.learn(&offer(r#"{"a":1,"b":{"c":2}}"#)), Gain::of(0, 1.0));
     }
 
     #[test]
     fn ranges_are_covered_once() {
         let mut known = Known::default();
-        let range = |from, to| Offer { items: vec![], covered: Some(Covered::Range { target: 1, from, to }) };
-        assert_eq!(known.learn(&range(0, 10), None).count, 1);
-        assert_eq!(known.learn(&range(5, 10), None).count, 0);
-        assert_eq!(known.learn(&range(10, 20), None).count, 1);
-        assert_eq!(known.learn(&range(2, 18), None).count, 0);
-        assert!(known.is_uncovered(&Asked::Range { target: 1, from: 18, to: 21 }));
-        assert!(!known.is_uncovered(&Asked::Range { target: 1, from: 0, to: 20 }));
+        let range = |from, to| Offer {
+            items: vec![],
+            is_one_record: false,
+            covered: Some(Covered::Range { target: 1, list: 2, from, to: Some(to) }),
+        };
+        assert_eq!(known.learn(&range(0, 10)).count, 1);
+        assert_eq!(known.learn(&range(5, 10)).count, 0);
+        assert_eq!(known.learn(&range(10, 20)).count, 1);
+        assert_eq!(known.learn(&range(2, 18)).count, 0);
+        assert!(known.is_uncovered(&Asked::Range { target: 1, list: 2, from: 18, to: Some(21) }));
+        assert!(!known.is_uncovered(&Asked::Range { target: 1, list: 2, from: 0, to: Some(20) }));
     }
 }

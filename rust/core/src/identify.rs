@@ -77,7 +77,7 @@ pub(crate) fn identify(
         }
         _ => Vec::new(),
     };
-    let asked = tool.coverage.as_ref().and_then(|coverage| asked(coverage, key, &scope, tool_symbol));
+    let asked = tool.coverage.as_ref().and_then(|coverage| asked(coverage, key, &scope, tool_symbol, loose_arguments));
     Call {
         arguments,
         hints: request.hints.clone(),
@@ -163,24 +163,42 @@ pub(crate) fn target_digest(call: &Call) -> Option<String> {
     digest(&Value::List(parts.collect())).ok().map(|digest| digest.to_hex())
 }
 
-fn asked(coverage: &Coverage, key: &SymbolKey, scope: &CallScope<'_>, tool: u64) -> Option<Asked> {
-    let tool = callgate_value::Symbol(tool);
+fn asked(
+    coverage: &Coverage,
+    key: &SymbolKey,
+    scope: &CallScope<'_>,
+    tool: u64,
+    loose_arguments: &Value,
+) -> Option<Asked> {
+    let tool = Symbol(tool);
     match coverage {
         Coverage::Range { target, offset, length } => {
             let value = |expression: &Option<Expression>| expression.as_ref().and_then(|it| it.optional(scope));
+            let read = [target, offset, length].into_iter().flatten().flat_map(|it| it.fields_of("args"));
+            let others = symbol(key, &without(loose_arguments, &read.collect::<Vec<&str>>()));
             let target = value(target).map_or(crate::policy::NOTHING, |target| symbol(key, &target));
             let from = value(offset).map_or(Some(0), |offset| whole(&offset))?;
             let to = match value(length) {
-                Some(length) => from.saturating_add(whole(&length)?),
-                None => i64::MAX,
+                Some(length) => Some(from.saturating_add(whole(&length)?)),
+                None => None,
             };
-            Some(Asked::Range { target: key.join(&[tool, target]).0, from, to })
+            let target = key.join(&[tool, target]);
+            Some(Asked::Range { target: target.0, list: key.join(&[target, others]).0, from, to })
         }
         Coverage::Cursor { cursor, .. } => {
-            let cursor = cursor.optional(scope).map_or(crate::policy::NOTHING, |cursor| symbol(key, &cursor));
-            Some(Asked::Cursor(key.join(&[tool, cursor]).0))
+            let list = key.join(&[tool, symbol(key, &without(loose_arguments, &cursor.fields_of("args")))]);
+            let page = cursor.optional(scope).map_or(crate::policy::NOTHING, |cursor| symbol(key, &cursor));
+            Some(Asked::Cursor { list: list.0, page: key.join(&[tool, page]).0 })
         }
     }
+}
+
+/// The arguments without some of them.
+fn without(arguments: &Value, names: &[&str]) -> Value {
+    let Value::Map(map) = arguments else { return arguments.clone() };
+    let others = map.iter().filter(|(name, _)| !name.as_str().is_some_and(|name| names.contains(&name)));
+    let others = others.map(|(name, value)| (name.clone(), value.clone())).collect();
+    Map::new(others).map_or_else(|_| arguments.clone(), Value::Map)
 }
 
 #[allow(clippy::cast_possible_truncation)]

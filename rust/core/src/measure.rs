@@ -102,6 +102,7 @@ fn call_of(tool: &Arc<Tool>, arguments: &Arc<Value>, session: usize, symbol: u64
 fn observation(call: &Arc<Call>, id: &Arc<str>, now: f64) -> Observation {
     let judged = Judged {
         failed: false,
+        by_version: false,
         class: None,
         in_doubt: false,
         kind: Arc::clone(id),
@@ -111,7 +112,7 @@ fn observation(call: &Arc<Call>, id: &Arc<str>, now: f64) -> Observation {
         grade: Grade::Sufficient,
         gaps: Vec::new(),
         state: None,
-        offer: Offer { items: vec![call.loose], covered: None },
+        offer: Offer { items: vec![call.loose], ..Offer::default() },
         error: None,
         expression_error: None,
         picks: Vec::new(),

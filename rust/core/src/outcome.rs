@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use callgate_value::{mask_failure, mask_success, mask_words, to_json, Loosening, Map, Mask, Symbol, SymbolKey, Value};
 
-use crate::call::Call;
+use crate::call::{Asked, Call};
 use crate::expression::{EvaluationError, Expression, Scope};
 use crate::gain::{self, Covered, Offer};
 use crate::identify::CallScope;
@@ -69,6 +69,8 @@ pub(crate) struct Judged {
     pub(crate) kind: Arc<str>,
     /// Result identity; none if unknown.
     pub(crate) result: Option<u64>,
+    /// It is what the manifest calls its version.
+    pub(crate) by_version: bool,
     /// For failures: symbol of type and status alone.
     pub(crate) failure: Option<u64>,
     /// For failures: what `same_error` counts by.
@@ -153,12 +155,14 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
     });
     // whether its symbol was made of all of it, and nothing had to be masked
     let mut is_plain = false;
+    let mut by_version = false;
     let result_symbol = result.and_then(|result| {
         let version = contract
             .version
             .as_ref()
             .and_then(|version| or_trouble(present(version.evaluate(&scope)), version, &mut trouble).flatten());
         let symbol = identity(key, (tool, &mask), result, version.as_deref(), outcome.digest.as_deref());
+        by_version = version.is_some();
         is_plain = version.is_none() && outcome.digest.is_none() && symbol.is_some() && !masked.get();
         symbol
     });
@@ -185,17 +189,17 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
         Some(_) => grade(tool, records),
     };
     let mask: Option<Mask<'_>> = if is_plain && contract.ignore.is_empty() { None } else { Some(&mask) };
-    let offer = result.map_or_else(Offer::default, |result| Offer {
-        items: match (records, &outcome.digest, result_symbol) {
-            (None, Some(_), Some(symbol)) => vec![symbol],
+    let offer = result.map_or_else(Offer::default, |result| {
+        let (items, has_many) = match (records, &outcome.digest, result_symbol) {
+            (None, Some(_), Some(symbol)) => (vec![symbol], false),
             (None, None, Some(symbol)) => match gain::leaf_items(key, result, &contract.ignore, mask) {
-                none if none.is_empty() => vec![symbol],
-                items => items,
+                (none, _) if none.is_empty() => (vec![symbol], false),
+                found => found,
             },
-            (None, _, None) => Vec::new(),
-            (Some(records), _, _) => gain::record_items(key, records, &contract.key, mask),
-        },
-        covered: covered(key, call, &scope, &mut trouble),
+            (None, _, None) => (Vec::new(), false),
+            (Some(records), _, _) => (gain::record_items(key, records, &contract.key, mask), true),
+        };
+        Offer { items, is_one_record: !has_many, covered: covered(key, call, &scope, &mut trouble) }
     });
     let picks = match result {
         Some(_) if trouble.is_none() && !policy.needs.is_empty() => {
@@ -210,6 +214,7 @@ pub(crate) fn judge(policy: &Policy, key: &SymbolKey, call: &Call, outcome: &Out
         in_doubt: false,
         kind: "".into(),
         result: result_symbol,
+        by_version,
         failure: None,
         error_key: None,
         grade: if trouble.is_some() { Grade::Ungraded } else { grade },
@@ -323,6 +328,7 @@ fn failure(
         in_doubt,
         kind,
         result: text.map(|text| key.join(&[failure, text]).0),
+        by_version: false,
         failure: Some(failure.0),
         error_key: error_key.map(|symbol| symbol.0),
         grade: if trouble.is_some() { Grade::Ungraded } else { Grade::Failed },
@@ -463,12 +469,13 @@ fn gaps(tool: &Tool, records: Option<&[Value]>) -> Vec<(Value, String)> {
 
 fn covered(key: &SymbolKey, call: &Call, scope: &ResultScope<'_>, trouble: &mut Option<String>) -> Option<Covered> {
     match (&call.tool.coverage, &call.asked) {
-        (Some(Coverage::Range { .. }), Some(crate::call::Asked::Range { target, from, to })) => {
-            Some(Covered::Range { target: *target, from: *from, to: *to })
+        (Some(Coverage::Range { .. }), Some(Asked::Range { target, list, from, to })) => {
+            Some(Covered::Range { target: *target, list: *list, from: *from, to: *to })
         }
-        (Some(Coverage::Cursor { next, .. }), _) => {
+        (Some(Coverage::Cursor { next, .. }), Some(Asked::Cursor { list, page: asked })) => {
             let next = or_trouble(present(next.evaluate(scope)), next, trouble)?;
-            Some(Covered::Next(next.and_then(|page| gain::page(key, call.tool_symbol, &page))))
+            let page = |of: u64| next.as_ref().and_then(|page| gain::page(key, of, page));
+            Some(Covered::Page { asked: *asked, next: page(*list), of_tool: page(call.tool_symbol) })
         }
         _ => None,
     }

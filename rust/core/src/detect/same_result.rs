@@ -41,6 +41,9 @@ struct Run {
 /// Calls remembered in one run; only a policy that never refuses gets there.
 const MOST_CALLS: usize = 1_024;
 
+/// The share of known items at which two things of one version are one.
+const ONE_THING: f64 = 0.8;
+
 impl Detector for SameResult {
     fn before(&self, before: &Before<'_>) -> Option<Finding> {
         let call = before.call;
@@ -68,7 +71,11 @@ impl Detector for SameResult {
         let Some(result) = seen.judged.result.filter(|_| seen.is_known_read() && !seen.alike) else { return };
         make_room(&mut self.runs, &place(&seen.call), PLACES);
         let run = self.runs.entry(place(&seen.call)).or_default();
-        if run.tally.count > 0 && run.result == result {
+        // a version tells whether a thing is as it was, not whether two things are one
+        let is_other = seen.judged.by_version
+            && !run.calls.contains(&seen.call.loose)
+            && seen.gain.share.is_some_and(|known| known < ONE_THING);
+        if run.tally.count > 0 && run.result == result && !is_other {
             run.tally.last = seen.at;
             if !run.calls.contains(&seen.call.loose) {
                 if run.calls.len() < MOST_CALLS {

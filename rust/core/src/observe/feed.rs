@@ -33,7 +33,7 @@ impl Task {
         let is_known = seen.succeeded() && seen.judged.result.is_some() && seen.judged.expression_error.is_none();
         let cells = self.needs.credit(&seen.marks);
         if feeds && is_known && seen.call.tool.waiting.is_none() {
-            seen.gain = self.known.learn(&seen.judged.offer, seen.call.asked.as_ref());
+            seen.gain = self.known.learn(&seen.judged.offer);
             seen.cells = cells;
             closed.gains.push(Gained { number: seen.call.number, gain: seen.gain, cells });
             self.journal.gained(&seen.call, seen.gain.count, cells);
