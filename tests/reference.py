@@ -12,9 +12,11 @@ from specification.detectors import BLIND, DETECTORS, PATIENT, Streak, polls
 from specification.effects import Ledger, has_effects
 from specification.feeding import (
     alike,
+    follows_what_was_acted_upon,
     fresh_look,
     gain,
     is_fruitless,
+    is_idle_again,
     is_retry,
     looks_at_new_target,
     what_it_feeds,
@@ -667,7 +669,8 @@ class Task:
             turn.possible = success and effect in ("unknown", "ui") and call.new and not turn.landed
             turn.fruitless = is_fruitless(history, turn)
             turn.fresh = "" if outcome.erred else fresh_look(history, outcome)
-            turn.alike = any(alike(other, outcome) for other in before)
+            turn.alike = any(alike(other, outcome) for other in before) or is_idle_again(history, turn, before)
+            turn.acted_upon = follows_what_was_acted_upon(history, turn)
             turn.new_target = not outcome.erred and looks_at_new_target(history, outcome)
         if turn.feeds == "wait":
             answers = polls(history, call)
@@ -726,7 +729,7 @@ class Task:
             or turn.outcome.erred
             or (turn.outcome.symbol is None and not turn.outcome.failed)
             or turn.fresh
-            or turn.alike
+            or turn.passed_over
             or turn.new_target
         ):
             return False
@@ -741,7 +744,7 @@ class Task:
                 if brought or entry.writes:
                     break
                 told = entry.outcome.symbol is not None or entry.outcome.failed
-                passed_over = entry.outcome.erred or entry.fresh or entry.alike or entry.new_target
+                passed_over = entry.outcome.erred or entry.fresh or entry.passed_over or entry.new_target
                 if told and not passed_over:
                     idle.append(entry)
         stops = sum(entry.call.tool.declared or entry.feeds == "format" for entry in idle) >= exit_after

@@ -97,6 +97,18 @@ def test_children_draw_on_the_same_budget(tmp_path: Path, bank: Any) -> None:
     with bank as url:
         task = loaded.task("t")
         for name in ("a", "b", "c"):
-            task.child(name).call(http_post, url=f"{url}/pay")
+            task.child(name).call(http_post, url=f"{url}/pay?by={name}")
     # each has a first request of its own, and three retries; the third finds none left
     assert bank.requests == 3 + RETRIES
+
+
+def test_the_same_call_of_another_child_is_a_further_attempt(tmp_path: Path, bank: Any) -> None:
+    loaded = gate(tmp_path, TOOLS, f"  budgets: {{retries: {RETRIES}}}\n", pauses=noted([]))
+    http_post, _ = layers(loaded)
+    with bank as url:
+        task = loaded.task("t")
+        for name in ("a", "b", "c"):
+            task.child(name).call(http_post, url=f"{url}/pay")
+    # a first request and three retries by one; the others make a further attempt each, which is none that is tried again
+    assert bank.requests == (1 + 3) + 1 + 1
+    assert task.spent["retries"] == 3 + 1 + 1

@@ -210,7 +210,7 @@ def oscillation(history: History, call: Call, rungs: Rungs, seen: Outcome | None
     before: Turn | None = None
     for turn in reads:
         assert turn.known_share is not None
-        if (turn.fresh or turn.alike) and turn.known_share >= rungs.get("known_records", 0.8):
+        if (turn.fresh or turn.passed_over) and turn.known_share >= rungs.get("known_records", 0.8):
             continue
         if turn.known_share < rungs.get("known_records", 0.8):
             counted = []
@@ -264,7 +264,7 @@ ONE_THING = 0.8
 
 
 def same_result(history: History, call: Call, rungs: Rungs, seen: Outcome | None) -> list[Streak]:
-    reads = [turn for turn in reads_of_tool(history, call, "results") if not turn.alike]
+    reads = [turn for turn in reads_of_tool(history, call, "results") if not turn.passed_over]
     if seen is not None and (not reads or reads[-1].outcome is not seen):
         return []
     calls: set[str] = set()
@@ -286,7 +286,7 @@ def no_gain(history: History, call: Call, rungs: Rungs, seen: Outcome | None) ->
     for turn in reads:
         if turn.cells if turn.towards_needs else turn.gain:
             counted, after_writes = [], 0
-        elif turn.alike or turn.fresh in ("wanted", "shared"):
+        elif turn.passed_over or turn.fresh in ("wanted", "shared"):
             continue
         else:
             after_writes += bool(turn.fresh)
@@ -332,7 +332,7 @@ def empty_streak(history: History, call: Call, rungs: Rungs, seen: Outcome | Non
     for turn in reads:
         if turn.outcome.grade != "empty":
             counted, after_writes = [], 0
-        elif turn.alike or turn.fresh in ("wanted", "shared"):
+        elif turn.passed_over or turn.fresh in ("wanted", "shared"):
             continue
         else:
             after_writes += turn.fresh == "changed"

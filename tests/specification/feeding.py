@@ -69,7 +69,7 @@ def transient_failures(history: History, call: Call) -> int:
 
 # How often, with nothing new in between, the same may be written, agents may look at what another one has seen, and
 # targets be looked at for the first time.
-LANDINGS, SHARED_LOOKS, TARGETS = 3, 32, 24
+LANDINGS, SHARED_LOOKS, TARGETS, ACTED_UPON = 3, 32, 24, 24
 
 
 def fresh_look(history: History, outcome: Outcome) -> str:
@@ -115,8 +115,47 @@ def looks_at_new_target(history: History, outcome: Outcome) -> bool:
     return sum(turn.new_target for turn in history.in_vain()) < TARGETS
 
 
-def gain(history: History, outcome: Outcome) -> tuple[int, float | None]:
-    """Count what is new to the task in a result, and the share of it that was known already."""
+def is_idle_again(history: History, turn: Turn, before: list[Outcome]) -> bool:
+    """Tell whether a read brings nothing new, as an earlier one of its batch and tool did."""
+
+    def is_idle(one: Turn) -> bool:
+        outcome = one.outcome
+        return one.call.tool.effect == "read" and outcome.succeeded_known and not outcome.erred and one.gain == 0
+
+    earlier = [one for one in history.fed() if any(one.outcome is other for other in before)]
+    return is_idle(turn) and any(one.call.tool.name == turn.call.tool.name and is_idle(one) for one in earlier)
+
+
+def follows_what_was_acted_upon(history: History, turn: Turn) -> bool:
+    """Tell whether a first read brings nothing new after something was written because of what its tool said before.
+
+    That is a write that the task had not made before, of the same agent, of which a tag or the target says that it
+    concerns the read. Of `ACTED_UPON` + 1 such reads in a row one is not passed over.
+    """
+    call = turn.call
+    if (
+        call.tool.effect != "read"
+        or turn.gain
+        or not call.new
+        or not turn.outcome.succeeded_known
+        or turn.outcome.erred
+    ):
+        return False
+    reads = reads_of_tool(history, call, None)
+    since = history[history.index(reads[-1]) + 1 :] if reads else []
+    writes = [entry for entry in since if isinstance(entry, Turn) and entry.landed and entry.call.new]
+    if not any(write.call.agent == call.agent and is_written_by(write, call) for write in writes):
+        return False
+    in_a_row = 0
+    for read in reversed(reads):
+        if not read.acted_upon:
+            break
+        in_a_row += 1
+    return in_a_row < ACTED_UPON
+
+
+def gain(history: History, outcome: Outcome) -> tuple[int, float | None, float | None]:
+    """Count what is new to the task in a result; give the share of its items, and of its records, that was known."""
     fed = history.fed()
     call = outcome.call
     if not outcome.succeeded_known or outcome.erred:

@@ -36,7 +36,8 @@ class Turn:
     that was worth making although it may bring nothing new: what it looks at has `changed`, or `may have`; or its
     answer is `wanted` again, or for the first time by an agent, where another one had it (`shared`). A `fruitless` one
     wrote or sent once more what was written again and again, while nothing came of it; one that is `alike` brought what
-    an earlier call of its round had brought; a `new_target` is its agent's first look at one of the tool's targets.
+    an earlier call of its round had brought; one is `acted_upon` that asks for the next thing, after what the tool had
+    said of the last one was acted upon; a `new_target` is its agent's first look at one of the tool's targets.
     """
 
     call: Call
@@ -53,7 +54,13 @@ class Turn:
     fresh: str = ""
     fruitless: bool = False
     alike: bool = False
+    acted_upon: bool = False
     new_target: bool = False
+
+    @property
+    def passed_over(self) -> bool:
+        """Tell whether what counts reads passes over it."""
+        return self.alike or self.acted_upon
 
     @property
     def changes(self) -> bool:

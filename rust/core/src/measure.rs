@@ -136,7 +136,7 @@ fn observation(call: &Arc<Call>, id: &Arc<str>, now: f64) -> Observation {
         cells: 0,
         feeds_needs: false,
         fresh_look: None,
-        alike: false,
+        passed_over: false,
         new_target: false,
         worked: 0,
     }

@@ -47,7 +47,7 @@ impl Detector for EmptyStreak {
             self.streaks.remove(&place(&seen.call));
             return;
         }
-        if seen.alike || seen.fresh_look == Some(FreshLook::Wanted) {
+        if seen.passed_over || seen.fresh_look == Some(FreshLook::Wanted) {
             return;
         }
         make_room(&mut self.streaks, &place(&seen.call), PLACES);

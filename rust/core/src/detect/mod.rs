@@ -97,8 +97,9 @@ pub(crate) struct Observation {
     pub(crate) feeds_needs: bool,
     /// Set when it is fed: whether it looks anew. That it brings nothing new is then no news of its tool.
     pub(crate) fresh_look: Option<FreshLook>,
-    /// Likewise: an earlier call of its round brought the same under other arguments. One batch is one observation.
-    pub(crate) alike: bool,
+    /// Likewise: an earlier call of its round brought the same under other arguments, and one batch is one observation; or
+    /// what the tool answered before was acted upon.
+    pub(crate) passed_over: bool,
     /// Likewise: it is its agent's first look at a target that the tool declares. That it brings nothing new is no news of
     /// the task.
     pub(crate) new_target: bool,

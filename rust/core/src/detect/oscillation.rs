@@ -59,7 +59,7 @@ impl Detector for Oscillation {
     fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {
         let Some(thresholds) = &seen.call.tool.detectors.oscillation else { return };
         let Some(known) = seen.gain.known.filter(|_| seen.is_known_read()) else { return };
-        if (seen.fresh_look.is_some() || seen.alike) && known >= thresholds.known_records {
+        if (seen.fresh_look.is_some() || seen.passed_over) && known >= thresholds.known_records {
             return;
         }
         let fresh = !self.reads.contains_key(&place(&seen.call));

@@ -68,7 +68,7 @@ impl Detector for SameResult {
     }
 
     fn after(&mut self, seen: &Observation, remarks: &mut Remarks) {
-        let Some(result) = seen.judged.result.filter(|_| seen.is_known_read() && !seen.alike) else { return };
+        let Some(result) = seen.judged.result.filter(|_| seen.is_known_read() && !seen.passed_over) else { return };
         make_room(&mut self.runs, &place(&seen.call), PLACES);
         let run = self.runs.entry(place(&seen.call)).or_default();
         // a version tells whether a thing is as it was, not whether two things are one

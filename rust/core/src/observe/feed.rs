@@ -28,7 +28,7 @@ impl Task {
         }
         let is_format = seen.judged.class == Some(ErrorClass::Format);
         let counts = !is_double(&seen, earlier) && !self.may_pass(&seen);
-        seen.alike = is_alike(&seen, earlier);
+        seen.passed_over = is_alike(&seen, earlier);
         let feeds = counts && !is_format && seen.fed;
         let is_known = seen.succeeded() && seen.judged.result.is_some() && seen.judged.expression_error.is_none();
         let cells = self.needs.credit(&seen.marks);
@@ -46,6 +46,7 @@ impl Task {
                 }
                 self.work(&seen);
             }
+            seen.passed_over |= is_idle_again(&seen, earlier);
         }
         seen.worked = self.worked;
         let (said, failed) = self.ask_observe_rules(policy, &seen, closed);
@@ -58,6 +59,7 @@ impl Task {
         }
         if feeds && seen.call.tool.waiting.is_none() && seen.judged.expression_error.is_none() {
             seen.fresh_look = self.look(&seen);
+            seen.passed_over |= self.follows_what_was_acted_upon(&seen);
             seen.new_target = self.looks_at_new_target(&seen);
             if seen.new_target {
                 self.work(&seen);
@@ -215,7 +217,7 @@ impl Task {
         if wrote == Wrote::News || brought {
             self.no_gain.clear();
         } else if seen.fresh_look.is_none()
-            && !seen.alike
+            && !seen.passed_over
             && !seen.new_target
             && (!seen.succeeded() || seen.judged.result.is_some())
         {
@@ -239,6 +241,12 @@ fn is_double(seen: &Observation, earlier: &mut Option<FxHashSet<Fed>>) -> bool {
         Some(result) => Fed::Brought { tool, call: seen.call.loose, result },
     };
     !earlier.insert(entry)
+}
+
+/// Whether an earlier read of its round and tool brought nothing new either: that is told once.
+fn is_idle_again(seen: &Observation, earlier: &mut Option<FxHashSet<Fed>>) -> bool {
+    let Some(earlier) = earlier else { return false };
+    seen.is_known_read() && seen.gain.count == 0 && !earlier.insert(Fed::Idle { tool: seen.call.tool_symbol })
 }
 
 /// Whether an earlier call of its round brought the same, asked for in other words: that is told once.

@@ -24,6 +24,14 @@ impl Task {
         }
     }
 
+    /// Whether it asks for the next thing after its agent acted upon what the tool said of the last one.
+    pub(super) fn follows_what_was_acted_upon(&mut self, seen: &Observation) -> bool {
+        let Some(session) = self.sessions.get_mut(seen.call.session).filter(|_| seen.is_known_read()) else {
+            return false;
+        };
+        session.acted.read(&seen.call, seen.first && seen.gain.count == 0)
+    }
+
     /// Whether it is its agent's first look at one more of the targets that the tool declares: that each of them stands as
     /// others do is an answer.
     pub(super) fn looks_at_new_target(&mut self, seen: &Observation) -> bool {

@@ -38,6 +38,8 @@ pub(crate) enum Fed {
     Brought { tool: u64, call: u64, result: u64 },
     /// Some call of a tool did.
     Alike { tool: u64, result: u64 },
+    /// A read of a tool brought nothing new.
+    Idle { tool: u64 },
 }
 
 /// What a call brought.
@@ -146,7 +148,7 @@ impl Task {
             cells: 0,
             feeds_needs: policy.feeds_needs(&call.tool),
             fresh_look: None,
-            alike: false,
+            passed_over: false,
             new_target: false,
             worked: 0,
         };

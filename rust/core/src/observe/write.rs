@@ -34,6 +34,9 @@ impl Task {
                 session.wrote = session.wrote.saturating_add(1);
             }
         }
+        if let Some(session) = self.sessions.get_mut(call.session).filter(|_| landed && seen.first) {
+            session.acted.wrote(call);
+        }
         let write = Write { call, fruitless: wrote == Wrote::Again };
         if landed {
             self.repeat_epoch = self.repeat_epoch.saturating_add(1);

@@ -1,4 +1,5 @@
 //! A task: the agents that work on one job, and everything that is counted for them.
+mod acted;
 mod event;
 mod fruitless;
 mod session;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use callgate_value::Value;
 
+use super::acted::ActedUpon;
 use super::Task;
 use crate::budget::{Elapsed, Share};
 use crate::detect::consecutive::Consecutive;
@@ -143,6 +144,7 @@ pub(crate) struct Session {
     pub(crate) last_of_tool: FxHashMap<u64, u64>,
     /// Last known results by tool and target of reads, for incidents.
     pub(crate) last_of_reads: FxHashMap<u64, u64>,
+    pub(crate) acted: ActedUpon,
     #[serde(skip)]
     pub(crate) round: Option<Round>,
     /// The task's `waited` when its repeats were cleared last.
@@ -197,6 +199,7 @@ impl Task {
             last_results: FxHashMap::default(),
             last_of_tool: FxHashMap::default(),
             last_of_reads: FxHashMap::default(),
+            acted: ActedUpon::default(),
             round: None,
             policy: None,
             waited: self.waited,
