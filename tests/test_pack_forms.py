@@ -397,6 +397,53 @@ def test_a_request_is_told_by_its_method(arguments: dict[str, Any], expected: st
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
+        ({"url": "http://host/orders"}, "external"),
+        ({"url": "http://host/logs/_search", "json": {"query": {"match_all": {}}}}, "read"),
+        ({"url": "http://host/logs/_search?size=5"}, "read"),
+        ({"endpoint": "/logs/_count"}, "read"),
+        ({"path": "_msearch"}, "external"),
+        ({"url": "http://host/v1/search"}, "read"),
+        # the next page of a scroll is another each time
+        ({"url": "http://host/_search/scroll", "json": {"scroll_id": "a"}}, "unknown"),
+        ({"url": "http://host/logs/_search?scroll=1m"}, "unknown"),
+        ({"url": "http://host/api/v1/query_range"}, "unknown"),
+        ({"url": "http://host/token", "data": "grant_type=client_credentials"}, "unknown"),
+        ({"url": "http://host/oauth2/token?a=b"}, "unknown"),
+        ({"url": "http://host/auth/refresh"}, "unknown"),
+        ({"url": "http://host/oauth/introspect"}, "unknown"),
+        # words of an address that ask for nothing
+        ({"url": "http://host/searches"}, "external"),
+        ({"url": "http://host/search/jobs"}, "external"),
+        ({"url": "http://host/logs/_delete_by_query"}, "external"),
+        ({"url": "http://host/orders?next=/search"}, "external"),
+        ({"url": "http://host/tokens"}, "external"),
+        ({"url": 5}, "external"),
+        # GraphQL, by what it says
+        ({"url": "http://host/graphql", "json": {"query": "{ cart { total } }"}}, "read"),
+        ({"url": "http://host/graphql", "body": {"query": "query Q($id: ID!) { cart(id: $id) { total } }"}}, "read"),
+        ({"url": "http://host/graphql", "data": '{"variables": {}, "query": "\\n query Q { a }"}'}, "read"),
+        ({"url": "http://host/api/graphql.json", "body": "# all\nquery { a }"}, "read"),
+        ({"url": "http://host/graphql", "json": {"query": "mutation { add(sku: 1) { ok } }"}}, "external"),
+        ({"url": "http://host/graphql", "json": {"query": "query A { a } mutation B { b }"}}, "external"),
+        ({"url": "http://host/graphql", "body": '{"query": "mutation { a }"}'}, "external"),
+        ({"url": "http://host/graphql", "body": '{"query": "query A { a } \\u006dutation B { b }"}'}, "external"),
+        ({"url": "http://host/graphql", "json": {"id": "a1b2", "variables": {"query": "x"}}}, "external"),
+        ({"url": "http://host/graphql", "body": '{"id": "a1b2", "variables": {"query": "x"}}'}, "external"),
+        ({"url": "http://host/graphql", "json": [{"query": "{ a }"}]}, "external"),
+        ({"url": "http://host/graphql"}, "external"),
+        ({"url": "http://host/orders", "json": {"query": "{ cart { total } }"}}, "external"),
+    ],
+)
+def test_a_post_that_asks_is_told_by_its_address_and_what_it_says(
+    arguments: dict[str, Any], expected: str, gates: dict[str, Gate]
+) -> None:
+    assert told(gates["http"], "http_post", arguments) == [expected]
+    assert told(gates["http"], "http_request", {"method": "POST", **arguments}) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
         ({"command": "view", "path": "a.py"}, "read"),
         ({"path": "a.py", "start": 1, "end": 9}, "read"),
         ({"command": None, "path": "a.py", "old_str": None}, "read"),
