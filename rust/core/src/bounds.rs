@@ -13,7 +13,7 @@ const fn most(entries: usize) -> usize {
     }
 }
 
-/// Calls of one agent: runs of equal results, failing calls, last results, reads that a write may outdate.
+/// Calls of one agent: runs of equal results, last results, reads that a write may outdate. Failing calls of a task.
 pub(crate) const CALLS: usize = most(65_536);
 /// Tools of one agent, each with its target where it has one: streaks, runs, oscillations, last results.
 pub(crate) const PLACES: usize = most(16_384);
