@@ -148,6 +148,20 @@ def test_a_twin_behind_a_stop_sinks_no_batch(gate_of: Any) -> None:
     ]
 
 
+def test_a_batch_of_which_a_rule_lets_less_run_fits(gate_of: Any) -> None:
+    rules = [{"id": "many", "phase": "admit", "when": 'task.calls("look") >= 2', "action": "ask"}]
+    task = gate_of(budgets={"tool_calls": 3, "batch": "all_or_nothing"}, rules=rules).task("t")
+    assert call(task, "look", result="a", n=0) == []
+    # two calls are left; after the first of the batch the rule asks about the others, which take nothing meanwhile
+    verdicts = task.admit_all([{"tool": "look", "arguments": {"n": n}} for n in (1, 2, 3)], now=0.0)
+    assert [(verdict.action, verdict.reasons) for verdict in verdicts] == [
+        ("allow", ()),
+        ("ask", ("rule:many",)),
+        ("ask", ("rule:many",)),
+    ]
+    assert task.spent["tool_calls"] == 2
+
+
 def test_tokens_and_cost_are_refused_once_used_up(gate_of: Any) -> None:
     task = gate_of(budgets={"tokens": 100, "cost": {"limit": 2.5, "currency": "USD"}}).task("t")
     task.usage(tokens=99, cost=2.0, now=0.0)

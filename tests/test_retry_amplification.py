@@ -109,6 +109,6 @@ def test_the_same_call_of_another_child_is_a_further_attempt(tmp_path: Path, ban
         task = loaded.task("t")
         for name in ("a", "b", "c"):
             task.child(name).call(http_post, url=f"{url}/pay")
-    # a first request and three retries by one; the others make a further attempt each, which is none that is tried again
+    # a first request and three retries by one; each of the others makes one further attempt, which is not tried again
     assert bank.requests == (1 + 3) + 1 + 1
     assert task.spent["retries"] == 3 + 1 + 1

@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell};
 use callgate_cel::Val;
 use callgate_value::Value;
 
-use crate::budget::Elapsed;
+use crate::budget::{Elapsed, Pool};
 use crate::call::Call;
 use crate::detect::Observation;
 use crate::expression::{EvaluationError, Scope, STEPS_OF_A_DECISION};
@@ -16,6 +16,8 @@ use crate::task::Task;
 /// What a rule can see of a decision, or of an observation.
 pub(crate) struct RuleScope<'a> {
     task: &'a Task,
+    /// What is spent: the task's budgets, or a trial copy of them.
+    pool: &'a Pool,
     policy: &'a Policy,
     call: &'a Call,
     call_id: &'a str,
@@ -64,7 +66,7 @@ struct Seen<'a> {
 
 impl<'a> RuleScope<'a> {
     pub(crate) fn of_admission(
-        task: &'a Task,
+        (task, pool): (&'a Task, &'a Pool),
         policy: &'a Policy,
         call: &'a Call,
         call_id: &'a str,
@@ -74,12 +76,12 @@ impl<'a> RuleScope<'a> {
         let groups = Value::List(call.tool.groups.iter().map(|group| Value::from(&**group)).collect());
         let fingerprint = OnceCell::new();
         let allowance = Cell::new(STEPS_OF_A_DECISION);
-        Self { task, policy, call, call_id, elapsed, fingerprint, variables, groups, allowance, seen: None }
+        Self { task, pool, policy, call, call_id, elapsed, fingerprint, variables, groups, allowance, seen: None }
     }
 
     pub(crate) fn of_observation(task: &'a Task, policy: &'a Policy, seen: &'a Observation) -> Self {
         let elapsed = task.elapsed(seen.call.session);
-        let mut scope = Self::of_admission(task, policy, &seen.call, &seen.call_id, elapsed);
+        let mut scope = Self::of_admission((task, &task.pool), policy, &seen.call, &seen.call_id, elapsed);
         let gaps = seen.judged.gaps.iter().map(|(_, field)| Value::from(field.as_str())).collect();
         let result = seen.outcome.as_ref().and_then(|outcome| outcome.result.as_deref());
         let result = Readable::new(result, seen.call.tool.has_fields);
@@ -97,7 +99,7 @@ impl<'a> RuleScope<'a> {
 
     fn budget(&self, name: &str) -> Option<Val<'_>> {
         let (resource, figure) = name.split_once('.')?;
-        let (used, limit) = self.task.pool.figure(&self.policy.budgets, resource)?;
+        let (used, limit) = self.pool.figure(&self.policy.budgets, resource)?;
         let limit = limit.unwrap_or(f64::INFINITY);
         Some(Val::from(match figure {
             "used" => used,
@@ -206,7 +208,7 @@ impl Scope for RuleScope<'_> {
         match (name, arguments) {
             ("task.calls", [tool]) => {
                 let tool = tool.as_str().ok_or("`task.calls` takes the name of a tool")?;
-                Ok(Val::from(self.task.pool.calls_of(tool)))
+                Ok(Val::from(self.pool.calls_of(tool)))
             }
             _ => Err(format!("the host has no function `{name}`")),
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::{Funds, Given};
-use crate::call::Request;
+use crate::call::{Call, Request};
 use crate::claims::{may_finish, After, Answer, Attempts, Claims, Prepared, PreparedCall};
 use crate::identify::identify;
 use crate::policy::{Mode, Policy};
@@ -118,7 +118,7 @@ impl Task {
         (calls, again): (Vec<PreparedCall>, bool),
         after: &mut After,
     ) -> Vec<Verdict> {
-        let forced = if calls.len() > 1 { self.over_budget(policy, session, &calls) } else { Vec::new() };
+        let forced = if calls.len() > 1 { self.over_budget(policy, session, (&calls, again)) } else { Vec::new() };
         let mut verdicts = Vec::with_capacity(calls.len());
         for PreparedCall { call, id, is_bad, held } in calls {
             let (exact, before) = (call.exact.0, if again { self.forget_attempt(&call) } else { None });
@@ -167,37 +167,74 @@ impl Task {
 
     /// `all_or_nothing`: for each policy that applies the budget finding of the first call of the batch that does not fit,
     /// if one does not.
-    fn over_budget(&self, policy: &Policy, session: usize, calls: &[PreparedCall]) -> Vec<Option<Finding>> {
-        let is_whole = |policy: &Policy| policy.budgets.all_or_nothing && policy.mode == Mode::Enforce;
+    fn over_budget(
+        &self,
+        policy: &Policy,
+        session: usize,
+        (calls, again): (&[PreparedCall], bool),
+    ) -> Vec<Option<Finding>> {
         let mut forced: Vec<Option<Finding>> = policy.each().map(|_| None).collect();
-        let Some(share) = self.sessions.get(session).map(|session| &session.share) else { return forced };
-        if !policy.each().any(is_whole) {
+        if !policy.each().any(is_whole) || self.surely_fits(policy, session, calls) {
             return forced;
         }
-        let (mut pool, mut share) = (self.pool.clone(), share.clone());
+        // which of them run shows only in turn: a rule counts the calls before it, a cool-down lets one through
+        let mut trial = self.clone();
+        let mut after = After::default();
         let mut firsts: FxHashSet<u64> = FxHashSet::default();
-        let mut stops = self.stop.is_some();
-        for PreparedCall { call, is_bad, held, .. } in calls {
-            // a call with a bad id sinks no batch, nor does one that a stop keeps from running
-            if *is_bad || (stops && !may_finish(policy, call)) || !firsts.insert(call.exact.0) {
-                continue;
-            }
-            let funds = Funds { pool: &pool, share: &share };
+        for PreparedCall { call, id, is_bad, held } in calls {
+            let before = if again { trial.forget_attempt(call) } else { None };
             let given = Given { held: Some(held), ..Given::default() };
-            for (policy, forced) in
-                policy.each().zip(&mut forced).filter(|(policy, forced)| is_whole(policy) && forced.is_none())
-            {
-                let findings = self.decide_under(policy, call, ("", false), funds, (None, given)).findings;
-                *forced = findings.into_iter().find(|finding| is_budget(finding.reason));
+            // a call with a bad id sinks no batch, nor does one that a stop keeps from running
+            let sinks = !is_bad && (trial.stop.is_none() || may_finish(policy, call)) && firsts.insert(call.exact.0);
+            if let Some(share) = trial.sessions.get(session).map(|it| &it.share).filter(|_| sinks) {
+                let funds = Funds { pool: &trial.pool, share };
+                for (policy, forced) in whole_and_open(policy, &mut forced) {
+                    *forced = trial.short_budget(policy, call, funds, given);
+                }
             }
-            let decision = self.decide(policy, call, ("", false), funds, given);
-            stops |= decision.action == Action::Stop;
-            if decision.action == Action::Allow {
-                pool.take_call(&mut share, &call.tool, decision.retry, 1.0);
+            let decision = trial.decide_now(policy, call, (id, *is_bad), given);
+            let (call, id) = (Arc::clone(call), Arc::clone(id));
+            let exact = call.exact.0;
+            let verdict = trial.commit(policy, (call, id), decision, held.clone(), &mut after);
+            if let Some(before) = before.filter(|_| verdict.action != Action::Allow) {
+                trial.restore_first(session, exact, before);
             }
         }
         forced
     }
+
+    /// Whether the batch fits the budgets even if all of it runs.
+    fn surely_fits(&self, policy: &Policy, session: usize, calls: &[PreparedCall]) -> bool {
+        let Some(share) = self.sessions.get(session).map(|session| &session.share) else { return true };
+        let (mut pool, mut share) = (self.pool.clone(), share.clone());
+        calls.iter().filter(|it| !it.is_bad).all(|PreparedCall { call, held, .. }| {
+            let given = Given { held: Some(held), ..Given::default() };
+            let funds = Funds { pool: &pool, share: &share };
+            let fits = policy.each().filter(|policy| is_whole(policy));
+            let fits = fits.into_iter().all(|policy| self.short_budget(policy, call, funds, given).is_none());
+            pool.take_call(&mut share, &call.tool, self.is_retry(call.loose), 1.0);
+            fits
+        })
+    }
+
+    /// The first budget that refuses a call under one policy.
+    fn short_budget(&self, policy: &Policy, call: &Call, funds: Funds<'_>, given: Given<'_>) -> Option<Finding> {
+        let findings = self.decide_under(policy, call, ("", false), funds, (None, given)).findings;
+        findings.into_iter().find(|finding| is_budget(finding.reason))
+    }
+}
+
+/// Whether a batch is admitted as a whole under the policy, or not at all.
+fn is_whole(policy: &Policy) -> bool {
+    policy.budgets.all_or_nothing && policy.mode == Mode::Enforce
+}
+
+/// The policies under which a batch is whole, and nothing has refused it yet.
+fn whole_and_open<'p>(
+    policy: &'p Policy,
+    forced: &'p mut [Option<Finding>],
+) -> impl Iterator<Item = (&'p Policy, &'p mut Option<Finding>)> {
+    policy.each().zip(forced).filter(|(policy, forced)| is_whole(policy) && forced.is_none())
 }
 
 fn is_budget(reason: Reason) -> bool {

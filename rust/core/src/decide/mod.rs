@@ -122,7 +122,7 @@ impl Task {
         if let Some(forced) = forced.filter(|forced| !findings.iter().any(|finding| finding.reason == forced.reason)) {
             findings.push(forced.clone());
         }
-        self.ask_rules(policy, call, call_id, elapsed, &mut findings);
+        self.ask_rules(policy, call, call_id, (funds.pool, elapsed), &mut findings);
         findings.sort_by_key(|finding| finding.reason);
         let lifted = self.lift(policy, call, &session.agent, &mut findings);
         self.climb(policy, &mut findings);

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use callgate_value::Value;
 
-use crate::budget::Elapsed;
+use crate::budget::{Elapsed, Pool};
 use crate::call::Call;
 use crate::expression::EvaluationError;
 use crate::policy::{Phase, Policy, RuleEffect};
@@ -19,14 +19,14 @@ impl Task {
         policy: &Policy,
         call: &Call,
         call_id: &str,
-        elapsed: Elapsed,
+        (pool, elapsed): (&Pool, Elapsed),
         findings: &mut Vec<Finding>,
     ) {
         let mut rules = policy.rules.iter().filter(|rule| rule.phase == Phase::Admit && rule.is_about(call)).peekable();
         if rules.peek().is_none() {
             return;
         }
-        let scope = RuleScope::of_admission(self, policy, call, call_id, elapsed);
+        let scope = RuleScope::of_admission((self, pool), policy, call, call_id, elapsed);
         for rule in rules {
             match rule.when.test(&scope) {
                 Ok(false) => {}
