@@ -28,7 +28,8 @@ impl Detector for EmptyStreak {
     }
 
     fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {
-        if let (Some(reads), Some(rungs)) = (self.streaks.get_mut(&place(call)), &judged_by.empty_streak) {
+        let reads = self.streaks.get_mut(&place(call)).filter(|_| call.is_read());
+        if let (Some(reads), Some(rungs)) = (reads, &judged_by.empty_streak) {
             reads.tally.dispatched(rungs, now, call);
         }
     }

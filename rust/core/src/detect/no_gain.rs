@@ -36,7 +36,7 @@ impl Detector for NoGain {
 
     fn dispatched(&mut self, Dispatch { call, now, uncovered, thresholds: judged_by, .. }: Dispatch<'_>) {
         // a call that is let through anyway needs no cool-down
-        if uncovered {
+        if uncovered || !call.is_read() {
             return;
         }
         if let (Some(reads), Some(no_gain)) = (self.streaks.get_mut(&place(call)), &judged_by.no_gain) {

@@ -44,7 +44,8 @@ impl Detector for Oscillation {
     }
 
     fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {
-        if let (Some(reads), Some(thresholds)) = (self.reads.get_mut(&place(call)), &judged_by.oscillation) {
+        let reads = self.reads.get_mut(&place(call)).filter(|_| call.is_read());
+        if let (Some(reads), Some(thresholds)) = (reads, &judged_by.oscillation) {
             reads.tally.dispatched(&thresholds.rungs, now, call);
         }
     }

@@ -56,7 +56,8 @@ impl Detector for SameResult {
     }
 
     fn dispatched(&mut self, Dispatch { call, now, thresholds: judged_by, .. }: Dispatch<'_>) {
-        if let (Some(run), Some(rungs)) = (self.runs.get_mut(&place(call)), &judged_by.same_result) {
+        let run = self.runs.get_mut(&place(call)).filter(|_| call.is_read());
+        if let (Some(run), Some(rungs)) = (run, &judged_by.same_result) {
             run.tally.dispatched(rungs, now, call);
         }
     }
